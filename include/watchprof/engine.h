@@ -1,0 +1,87 @@
+/* engine: the door to whatever catches accesses. One of the two tables of function
+ * pointers of the program. Nothing above it may assume a stopped thread. */
+#ifndef WATCHPROF_ENGINE_H
+#define WATCHPROF_ENGINE_H
+
+#include "watchprof/err.h"
+#include "watchprof/hit.h"
+#include "watchprof/watch.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct engine;
+
+struct target {
+	pid_t pid;		/* attach to this thread group; 0: launch */
+	char *const *command;	/* launch this */
+	const sigset_t *mask;	/* signal mask of a launched program */
+	unsigned stack;		/* frames wanted per hit; 0: only the instruction pointer */
+};
+
+enum engine_event {
+	ENGINE_HIT,	 /* note->hit is filled */
+	ENGINE_IMAGE,	 /* note->pid runs a new image, nothing of which is watched yet */
+	ENGINE_MODULES,	 /* note->pid reached the hook that was armed */
+	ENGINE_EXITED,	 /* note->pid has ended with wait status note->status */
+	ENGINE_DEADLINE, /* nothing until the deadline */
+	ENGINE_END,	 /* there is nothing left to watch */
+};
+
+/* After ENGINE_IMAGE and ENGINE_MODULES the process is held until the next call of next(), so that
+ * it can be armed before it goes on. */
+struct engine_note {
+	pid_t pid;
+	int status;
+	struct hit hit;
+};
+
+/* What is to be watched in one process. Bit i of hit.watches is spans[i]; a span of
+ * length 0 is skipped. */
+struct arming {
+	const struct span *spans;
+	const char *const *text; /* names the spans in messages */
+	size_t n;
+	uint64_t hook; /* report when this instruction is reached; 0: no hook */
+};
+
+struct engine_counts {
+	uint64_t threads_armed;	  /* threads whose registers were written at least once */
+	uint64_t threads_born;	  /* of these, created while watched */
+	uint64_t threads_unarmed; /* threads that could not be armed */
+	uint64_t lost;		  /* accesses known to have happened that were not reported */
+};
+
+struct engine_ops {
+	const char *name;
+
+	/* Does it really catch accesses on this machine? One write and one read of a dummy
+	 * must give two hits. -1: no, and err tells why (status ERR_NO_ENGINE) or what failed. */
+	int (*probe)(struct err *err);
+
+	/* Can these spans be watched together? Pure; touches nothing. slots[i], where slots is
+	 * not NULL, becomes what span i takes by itself. */
+	int (*plan)(const struct arming *arming, unsigned *slots, struct err *err);
+
+	/* Attach or launch; nothing is watched yet. A launched program is held: the first event
+	 * is its ENGINE_IMAGE. NULL: failed, and nothing is attached or left running. */
+	struct engine *(*open)(const struct target *target, pid_t *pid, struct err *err);
+
+	/* Replace the whole set of watches of a process, all or nothing, while it runs. */
+	int (*arm)(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err);
+
+	/* The next event, waiting until deadline_ns (CLOCK_MONOTONIC) at most. */
+	enum engine_event (*next)(struct engine *engine, struct engine_note *note, uint64_t deadline_ns);
+
+	struct engine_counts (*counts)(const struct engine *engine);
+
+	/* Disarm, drain, detach, free. Cannot fail. Targets go on as if never watched. */
+	void (*close)(struct engine *engine);
+};
+
+extern const struct engine_ops engine_dr;
+
+#endif

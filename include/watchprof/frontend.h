@@ -1,0 +1,37 @@
+/* frontend: the door to whoever looks at the counts while they are made. The other of the
+ * two tables of function pointers of the program. */
+#ifndef WATCHPROF_FRONTEND_H
+#define WATCHPROF_FRONTEND_H
+
+#include "watchprof/err.h"
+#include "watchprof/report.h"
+
+struct frontend;
+
+enum frontend_wish {
+	FRONTEND_GO_ON,
+	FRONTEND_QUIT, /* the user wants to end the run */
+	FRONTEND_ZERO, /* begin counting anew */
+};
+
+struct frontend_ops {
+	const char *name;
+
+	/* Get ready to show; -1 with err set where that is impossible here. Called before the
+	 * target is touched. interval_ns: how often the picture shall change. */
+	int (*open)(struct frontend **out, uint64_t interval_ns, struct err *err);
+
+	/* Called about ten times a second with the state of the run. Must return soon. */
+	enum frontend_wish (*tick)(struct frontend *frontend, const struct report *report, uint64_t now_ns);
+
+	/* The run has ended: may wait for the user to have seen it. */
+	void (*finish)(struct frontend *frontend, const struct report *report);
+
+	/* Give the terminal back. NULL is fine. */
+	void (*close)(struct frontend *frontend);
+};
+
+extern const struct frontend_ops frontend_quiet;
+extern const struct frontend_ops frontend_tui;
+
+#endif

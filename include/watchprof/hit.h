@@ -1,0 +1,41 @@
+/* hit: one counted access, as a complete value without pointers. After the engine has
+ * handed it over, nobody needs the thread any more. */
+#ifndef WATCHPROF_HIT_H
+#define WATCHPROF_HIT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STACK_DEPTH_MAX	    256
+#define STACK_DEPTH_DEFAULT 32
+
+/* What is known of the access. A write watch proves the write and leaves the read open. */
+enum hit_kind {
+	HIT_READ = 1,
+	HIT_WRITE = 2,
+	HIT_EXECUTE = 4,
+	HIT_READ_UNKNOWN = 8,	/* it may have read */
+	HIT_WRITE_UNKNOWN = 16, /* it may have written */
+};
+
+enum hit_path {
+	PATH_WHOLE,	/* ends where the thread began */
+	PATH_TRUNCATED, /* the depth limit, or the end of what was copied of the stack */
+	PATH_BROKEN,	/* no unwind rule, or no progress */
+	PATH_NONE,	/* no path was asked for: the top frame only */
+};
+
+struct hit {
+	uint64_t time_ns; /* CLOCK_MONOTONIC when the stop was seen */
+	uint64_t watches; /* bit i: watch i of the session was touched */
+	pid_t pid, tid;	  /* thread group and thread */
+	uint32_t image;	  /* which program image of pid (a new number after exec) */
+	uint8_t kind;	  /* set of enum hit_kind */
+	uint8_t path;	  /* enum hit_path */
+	uint16_t n_frames;
+	/* frames[0]: the saved instruction pointer: behind the access, or the instruction itself
+	 * for HIT_EXECUTE. Then return addresses, innermost first. */
+	uint64_t frames[STACK_DEPTH_MAX];
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* options: the command line as plain data. */
+#ifndef WATCHPROF_OPTIONS_H
+#define WATCHPROF_OPTIONS_H
+
+#include "watchprof/err.h"
+#include "watchprof/report.h"
+#include "watchprof/watch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum engine_choice {
+	ENGINE_AUTO, /* debug registers, if the self-test fires */
+	ENGINE_DR,
+};
+
+struct options {
+	struct watch *watches;
+	size_t n_watches;
+	pid_t pid;	/* thread group to attach to; 0: launch */
+	char **command; /* NULL-terminated, points into argv; NULL: attach */
+	char *command_line; /* all of argv, quoted by blanks, for the report */
+	bool report;	/* no screen even on a terminal */
+	enum report_format format;
+	char *output; /* file for the report, NULL: stdout */
+	uint64_t duration_ns;  /* 0: until the end */
+	uint64_t interval_ns;  /* of the screen */
+	uint64_t max_hits;     /* 0: no limit */
+	size_t max_sites;
+	unsigned stack; /* frames kept per hit; 0: function only */
+	enum engine_choice engine;
+	bool self_test;
+	int verbosity; /* 0 as usual, above: more, below: quiet */
+};
+
+/* Parse a command line. --help, --usage, --version and options that getopt does not know
+ * print their text and exit (status 0; ERR_FAILED for the last), as argp(3) does;
+ * all else that is wrong comes back as -1 with its message. On success the
+ * caller ends with options_fini(). argv is kept by reference. */
+int options_parse(int argc, char **argv, struct options *options, struct err *err);
+
+void options_fini(struct options *options);
+
+#endif

@@ -1,0 +1,85 @@
+/* profile: the counts. Hits are added as raw addresses; a name is looked up once, when
+ * an address is seen for the first time. Bounded: when the table of sites is full, a hit of
+ * a new site is still counted for its watch and shown as overrun. */
+#ifndef WATCHPROF_PROFILE_H
+#define WATCHPROF_PROFILE_H
+
+#include "watchprof/hit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SITES_MAX_DEFAULT 100000
+
+/* Where an address lies. Strings are NULL and line is 0 where nothing is known. */
+struct loc {
+	uint64_t addr;	      /* the address looked up */
+	const char *function; /* demangled; "module+0x123" for a function without a name */
+	const char *file;     /* source file as the debug info names it */
+	unsigned line;
+	const char *module; /* path of the mapped file, or "[vdso]", "[anonymous]" */
+	bool is_entry;	    /* addr + 1 is the first instruction of a function (see profile.c) */
+};
+
+/* Look up addr in a program image; fill *out with strings that live as long as the call.
+ * Called once per (image, addr). addr is already adjusted to lie inside the instruction. */
+typedef void locate_fn(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out);
+
+/* Totals of one watch. hits includes overrun. */
+struct watch_count {
+	uint64_t hits;
+	uint64_t overrun; /* counted here and in no site, because the table was full */
+};
+
+enum group {
+	GROUP_FUNCTION, /* one row per watch and function */
+	GROUP_PATH,	/* one row per watch and call path */
+	GROUP_THREAD,	/* one row per watch and thread */
+};
+
+struct query {
+	enum group group;
+	size_t limit; /* rows kept, hottest first; 0: all */
+};
+
+/* One line of a result. Pointers belong to the profile and live until it is changed. */
+struct row {
+	unsigned watch;
+	uint64_t hits, reads, writes;
+	bool reads_known, writes_known; /* false: the number is a lower bound */
+	double share;			/* of the hits of its watch, 0 to 1 */
+	pid_t pid, tid;
+	const struct loc *loc;		/* the owner: for GROUP_FUNCTION at its hottest line */
+	const uint32_t *frames;		/* GROUP_PATH: profile_loc() indexes, innermost first */
+	uint16_t n_frames;
+	uint8_t path; /* enum hit_path */
+};
+
+struct profile;
+
+/* max_sites > 0 bounds the memory. locate may be NULL: then nothing has a name. */
+struct profile *profile_new(size_t max_sites, locate_fn *locate, void *context);
+void profile_free(struct profile *profile);
+
+/* Count one hit for each of its watches. */
+void profile_add(struct profile *profile, const struct hit *hit);
+
+/* Totals of watch i (0 <= i < WATCHES_MAX). */
+struct watch_count profile_count(const struct profile *profile, unsigned watch);
+
+/* Hits counted: an access that touched several watches is one. */
+uint64_t profile_hits(const struct profile *profile);
+
+/* Hits of at least one watch that found no room for their site. */
+uint64_t profile_overrun(const struct profile *profile);
+
+/* A location by the index found in row.frames. */
+const struct loc *profile_loc(const struct profile *profile, uint32_t index);
+
+/* Answer a query: rows sorted by watch, then hits (most first), then name; an array that the
+ * caller frees, its length in *n. */
+struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n);
+
+#endif

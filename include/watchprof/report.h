@@ -1,0 +1,66 @@
+/* report: the end of a run, written for people and for programs. */
+#ifndef WATCHPROF_REPORT_H
+#define WATCHPROF_REPORT_H
+
+#include "watchprof/err.h"
+#include "watchprof/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum report_format {
+	REPORT_TEXT,
+	REPORT_TSV,
+	REPORT_JSON,
+};
+
+/* One watch as the report shows it. */
+struct report_watch {
+	const char *text;   /* as the user typed it */
+	const char *object; /* what it was resolved to: name, file:line, module; may be NULL */
+	const char *access;
+	uint64_t addr, len; /* last armed; len 0: never */
+	unsigned slots;	    /* debug register slots it takes by itself */
+	const char *state;  /* "armed", "pending", "ended at exec": how it stood at the end */
+	bool changed;	    /* the bytes at the end differ from those at the start */
+	bool compared;	    /* they could be compared */
+};
+
+/* A run, as plain data. Strings may be NULL where they do not apply. */
+struct report {
+	const struct profile *profile;
+	const struct report_watch *watches;
+	size_t n_watches;
+	const char *version, *command_line, *command, *build_id, *machine, *kernel, *engine;
+	const char *self_test;
+	pid_t pid;
+	uint64_t start_unix_s;
+	uint64_t duration_ns;
+	uint64_t threads_armed; /* all that ever were: those found and those born later */
+	uint64_t threads_born;	/* of these, born while watched */
+	uint64_t threads_unarmed; /* threads whose registers could not be written */
+	uint64_t lost;		  /* hits known to have happened and not counted */
+	const char *end;	  /* how the target ended, or why watching stopped */
+	bool complete;		  /* every hit was counted from arming to the end */
+	const char *const *warnings;
+	size_t n_warnings;
+};
+
+/* A format by its name ("dump" is tsv). Returns 0, or -1 with the names in the message. */
+int report_format_parse(const char *name, enum report_format *format, struct err *err);
+
+/* Is this the name of a format? */
+bool report_format_is_name(const char *name);
+
+/* Write the report. Fails (-1) where the stream does. */
+int report_write(FILE *out, enum report_format format, const struct report *report,
+	struct err *err);
+
+/* Write it to a file: to a temporary name beside path, then renamed, so that path
+ * never holds half a report. NULL: stdout, flushed. */
+int report_save(const char *path, enum report_format format, const struct report *report,
+	struct err *err);
+
+#endif

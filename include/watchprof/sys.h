@@ -1,0 +1,72 @@
+/* sys: every request to the kernel that concerns a tracee, as typed functions. The one
+ * place that calls ptrace(2), waitpid(2) and process_vm_readv(2); tests put a scripted
+ * twin (tests/unit/fake_sys.c) in its place.
+ *
+ * Results are 0 (or a count) or a negative errno. -ESRCH means that the thread has
+ * vanished or is not stopped: that is no failure, the next wait tells. */
+#ifndef WATCHPROF_SYS_H
+#define WATCHPROF_SYS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* PTRACE_SEIZE with thread and exec events. The thread is not stopped. */
+int sys_seize(pid_t tid);
+
+/* Ask a seized thread to stop; the stop is reported by sys_wait(). */
+int sys_interrupt(pid_t tid);
+
+/* Let a stopped thread go on: delivering sig (0: none); or, from a job-control
+ * stop, staying stopped (sys_listen); or for good, untraced (sys_detach). */
+int sys_cont(pid_t tid, int sig);
+int sys_listen(pid_t tid);
+int sys_detach(pid_t tid, int sig);
+
+/* The thread's virtual debug register n (0-3, 6, 7). The thread must be stopped. */
+int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value);
+int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value);
+
+int sys_regs_get(pid_t tid, struct user_regs_struct *regs);
+int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
+int sys_siginfo_get(pid_t tid, siginfo_t *info);
+int sys_eventmsg_get(pid_t tid, unsigned long *message);
+
+/* The blocked signals, bit n-1 for signal n. */
+int sys_sigmask_get(pid_t tid, uint64_t *mask);
+int sys_sigmask_set(pid_t tid, uint64_t mask);
+
+/* The next state change of any tracee or child. Returns its tid, 0 (nothing, when block is
+ * false), -EINTR (a signal came; a timer may be used as a deadline), or -ECHILD. */
+pid_t sys_wait(int *status, bool block);
+
+/* Copy memory of a process. Returns the number of bytes copied, which is fewer than
+ * len where a page is missing, or a negative errno if none was. */
+ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
+
+/* Fork a child that is seized and stands before execvp(argv), with the given
+ * signal mask. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
+ * that failed (the child has then ended by itself). */
+struct launch {
+	pid_t pid;
+	int go_fd, result_fd;
+};
+int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch);
+
+/* Release the child. It runs to its exec, which sys_wait() reports. */
+void sys_launch_go(struct launch *launch);
+
+/* After the child's exec stop or end: how the exec went; closes the descriptors. */
+int sys_launch_result(struct launch *launch);
+
+/* Give up a launch at any point: end the child if it has not run, reap it. */
+void sys_kill(pid_t pid, int sig);
+
+/* Wake sys_wait() with -EINTR about every period_ns from now on; 0 ends that. A wake-up that
+ * comes between two waits is lost, the next one is not. */
+void sys_ticks(uint64_t period_ns);
+
+#endif

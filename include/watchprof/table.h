@@ -1,0 +1,42 @@
+/* table: the columns of a profile, defined once for every output. */
+#ifndef WATCHPROF_TABLE_H
+#define WATCHPROF_TABLE_H
+
+#include "watchprof/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* The columns of a function row, in the order of the tab-separated report. New ones are
+ * only ever added at the end. */
+enum column_id {
+	COLUMN_HITS,
+	COLUMN_SHARE,
+	COLUMN_READS,
+	COLUMN_WRITES,
+	COLUMN_WATCH,
+	COLUMN_FUNCTION,
+	COLUMN_FILE,
+	COLUMN_LINE,
+	COLUMN_MODULE,
+	N_COLUMNS,
+};
+
+struct column {
+	const char *name;
+	bool is_number; /* right-aligned for people */
+};
+
+const struct column *table_column(enum column_id id);
+
+/* The text of one cell, not escaped, owned by the caller. watch_text[i] names watch i. What
+ * is not known is "-"; share is a fraction with four digits, as in 0.6667. */
+char *table_cell(enum column_id id, const struct row *row, const char *const *watch_text);
+
+/* Rows as aligned text for people (shares in percent, cells escaped, a header line), with
+ * every line ending at its last character. indent is written before each line. */
+void table_write(FILE *out, const char *indent, const enum column_id *ids, size_t n_ids,
+	const struct row *rows, size_t n_rows, const char *const *watch_text);
+
+#endif

@@ -1,0 +1,86 @@
+/* tracee: the set of traced threads. It owns who is traced, who is stopped and why; it
+ * follows new threads, exec, exit and job control by itself, and hands every stop that
+ * matters for watching to the engine, with the thread held until the engine resumes it. */
+#ifndef WATCHPROF_TRACEE_H
+#define WATCHPROF_TRACEE_H
+
+#include "watchprof/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tracees;
+struct thread;
+
+/* What the engine notes about a thread; zero for a new one and after exec. */
+struct thread_mark {
+	uint32_t generation; /* of the registers last written into it */
+	uint64_t watches;    /* hit before a change of the registers, reported after it */
+};
+
+enum tracee_event_kind {
+	TRACEE_DEADLINE, /* nothing happened until the deadline */
+	TRACEE_TRAP,	 /* a SIGTRAP is about to be delivered: is it ours? */
+	TRACEE_VISIT,	 /* a new thread's first stop, or one that was asked for */
+	TRACEE_EXEC,	 /* a new image, before its first instruction */
+	TRACEE_EXITED,	 /* a process has ended; thread is NULL */
+	TRACEE_NONE,	 /* nothing is traced any more */
+};
+
+struct tracee_event {
+	enum tracee_event_kind kind;
+	struct thread *thread; /* held; to be given to tracee_resume() */
+	pid_t pid, tid;
+	int sig;    /* the signal to resume with, unless the engine knows better */
+	int status; /* TRACEE_EXITED: the wait status */
+	bool born;  /* TRACEE_VISIT: the thread was created while traced */
+};
+
+struct tracees *tracees_new(void);
+
+/* Forget everything. Threads should have left before. */
+void tracees_free(struct tracees *tracees);
+
+/* Seize all threads of a process, again and again until no new one appears. Stops nobody.
+ * On failure nothing of the process is traced. The message tells the cause. */
+int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err);
+
+/* Start a program and hold it at its exec, which tracees_next() then reports as
+ * TRACEE_EXEC. mask: its signal mask. */
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, pid_t *pid,
+	struct err *err);
+
+/* The next event, waiting until deadline_ns (CLOCK_MONOTONIC) as far as sys_ticks() allows. */
+void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out);
+
+/* Let a held thread run on, delivering sig; a thread in a job-control stop stays in it. */
+void tracee_resume(struct tracees *tracees, struct thread *thread, int sig);
+
+/* Stop every thread of a process (0: of all) without taking any event away: what had
+ * stopped by itself is reported by tracees_next() later. Returns false if some thread did
+ * not stop in time (it sleeps uninterruptibly); its next stop is a TRACEE_VISIT. */
+bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
+
+/* End tracees_stop(): those that were stopped only by it run on. */
+void tracees_go(struct tracees *tracees, pid_t pid);
+
+/* Let a stopped thread go for good. ours: the stop it is in is a trap of ours, whose signal must not
+ * reach it. in_flight: such a trap is still to come; it is awaited and swallowed first. */
+void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours, bool in_flight);
+
+/* Walk the threads: tracees_first(t, NULL), then with the former one, until NULL. The
+ * successor must be fetched before a thread leaves. */
+struct thread *tracees_first(const struct tracees *tracees, const struct thread *former);
+
+pid_t thread_tid(const struct thread *thread);
+pid_t thread_pid(const struct thread *thread);
+bool thread_is_stopped(const struct thread *thread);
+/* The signal of the signal-delivery stop it is in; 0: another stop, or none. */
+int thread_stop_signal(const struct thread *thread);
+struct thread_mark *thread_mark(struct thread *thread);
+size_t tracees_count(const struct tracees *tracees);
+
+#endif

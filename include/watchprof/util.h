@@ -1,0 +1,54 @@
+/* util: what every part needs and libc does not have: allocation that cannot
+ * fail quietly, the emergency exit, and escaping of text that came from a target. */
+#ifndef WATCHPROF_UTIL_H
+#define WATCHPROF_UTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define NS_PER_S 1000000000ULL
+
+#define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Allocate, or die() for want of memory. The results belong to the caller and
+ * are released with free(). mem_new zeroes; mem_resize takes count * size. */
+void *mem_new(size_t count, size_t size);
+void *mem_resize(void *old, size_t count, size_t size);
+char *text_copy(const char *text);
+
+/* A formatted string on the heap, owned by the caller. */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print the message and end the program with status 125 (ERR_FAILED). Only for
+ * a lack of memory and for bugs. The die hooks run first, last in first out. */
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Register what has to be undone before the program may end in an emergency
+ * (disarm and detach; restore the terminal). At most 4 hooks are kept; more is a bug. */
+void die_hook_push(void (*undo)(void *), void *context);
+
+/* Forget the hook pushed last; its owner has undone it in the ordinary way. */
+void die_hook_pop(void);
+
+/* Run and forget all hooks; for die() and for handlers of deadly signals. */
+void die_hooks_run(void);
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+uint64_t clock_now_ns(void);
+
+/* FNV-1a over bytes, seeded with a former hash (or 0). Not for untrusted tables. */
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
+
+/* Write text so that it is safe on a terminal and in a tab-separated field: control
+ * characters (C0, DEL, C1), backslash and bytes that are not valid UTF-8 become
+ * \t \n \r \\ or \xHH. NULL is written as nothing. */
+void text_escape(FILE *out, const char *text);
+
+/* The same into a new string, owned by the caller. */
+char *text_escaped(const char *text);
+
+/* Number of bytes of the valid UTF-8 sequence at text, 0 if there is none. */
+size_t utf8_sequence(const char *text);
+
+#endif

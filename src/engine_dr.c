@@ -1,0 +1,478 @@
+/* engine_dr.c owns the debug registers of all traced threads. It catches accesses by
+ * hardware breakpoints set through ptrace, and never reads a register back to decide what is
+ * armed: a new thread's DR7 shows its parent's value and is a lie (facts.md section 2). */
+#include "watchprof/dr.h"
+#include "watchprof/dr_probe.h"
+#include "watchprof/engine.h"
+#include "watchprof/procfs.h"
+#include "watchprof/sys.h"
+#include "watchprof/tracee.h"
+#include "watchprof/unwind.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef TRAP_HWBKPT
+#define TRAP_HWBKPT 4
+#endif
+
+/* The hook is planned as one more span; its watch number is one that no watch has. */
+#define HOOK_WATCH   (WATCHES_MAX - 1)
+#define HOOK_BIT     (1ULL << HOOK_WATCH)
+#define STACK_FIRST  (16U << 10)
+#define STACK_LIMIT  (1U << 20)
+#define STOP_TIMEOUT NS_PER_S
+
+/* What is armed in one process. */
+struct process {
+	pid_t pid;
+	uint32_t image;
+	uint32_t generation; /* of dr; a thread with another one has to be written */
+	struct dr_image dr;
+	struct unwinder *unwinder;
+};
+
+struct engine {
+	struct tracees *tracees;
+	struct process process;
+	unsigned stack;
+	unsigned char *stack_bytes;
+	size_t stack_len;	/* how much is copied; grows where paths need it */
+	struct thread *held;	/* stopped until the next call of next() */
+	int held_sig;
+	bool hook_due; /* the held thread is at the hook */
+	uint32_t images;
+	struct engine_counts counts;
+};
+
+/* Write an image into a stopped thread: DR7 without the slots, addresses, DR7, DR6
+ * (origins.md section 1, "Order for changing a live slot"). 0 or -errno. */
+static int registers_write(pid_t tid, const struct dr_image *dr)
+{
+	int result = sys_debugreg_set(tid, 7, 0);
+
+	for (unsigned s = 0; s < dr->n_slots && result == 0; s++) {
+		result = sys_debugreg_set(tid, s, dr->slot[s].addr);
+		if (result != -EINVAL)
+			continue;
+		/* Older kernels check the address against the length that a disabled slot had
+		 * before (kernel bug 200965): give every slot length one first. */
+		result = sys_debugreg_set(tid, 7, dr7_one_byte(dr));
+		if (result == 0)
+			result = sys_debugreg_set(tid, s, dr->slot[s].addr);
+	}
+	if (result == 0 && dr->dr7)
+		result = sys_debugreg_set(tid, 7, dr->dr7);
+	if (result == 0)
+		result = sys_debugreg_set(tid, 6, 0);
+	return result;
+}
+
+/* Bring a stopped thread's registers up to date. */
+static int thread_refresh(struct engine *engine, struct thread *thread)
+{
+	struct thread_mark *mark = thread_mark(thread);
+	struct process *process = &engine->process;
+	bool is_first = mark->generation == 0;
+	int result;
+
+	if (mark->generation == process->generation)
+		return 0;
+	result = registers_write(thread_tid(thread), &process->dr);
+	if (result)
+		return result;
+	mark->generation = process->generation;
+	if (is_first && process->dr.dr7)
+		engine->counts.threads_armed++;
+	return 0;
+}
+
+/* The same for a thread that cannot fail the run: what cannot be armed is counted. */
+static void thread_refresh_late(struct engine *engine, struct thread *thread, bool born)
+{
+	uint64_t armed = engine->counts.threads_armed;
+	int result = thread_refresh(engine, thread);
+
+	if (engine->counts.threads_armed > armed)
+		engine->counts.threads_born += born;
+	if (result == 0 || result == -ESRCH)
+		return;
+	engine->counts.threads_unarmed++;
+	thread_mark(thread)->generation = engine->process.generation; /* not again and again */
+}
+
+/* The spans of an arming with the hook as the last one. */
+static int plan_image(const struct arming *arming, struct dr_image *image, struct err *err)
+{
+	struct span spans[WATCHES_MAX] = {0};
+	const char *text[WATCHES_MAX] = {0};
+
+	if (arming->n >= WATCHES_MAX)
+		return err_set(err, "more than %d watches", HOOK_WATCH);
+	for (size_t i = 0; i < arming->n; i++) {
+		spans[i] = arming->spans[i];
+		text[i] = arming->text[i];
+	}
+	if (arming->hook) {
+		spans[HOOK_WATCH] = (struct span){arming->hook, 1, ACCESS_EXECUTE};
+		text[HOOK_WATCH] = "the wait for libraries";
+	}
+	return dr_plan(spans, text, WATCHES_MAX, image, err);
+}
+
+static int dr_engine_plan(const struct arming *arming, unsigned *slots, struct err *err)
+{
+	struct dr_image image;
+
+	for (size_t i = 0; slots && i < arming->n; i++)
+		slots[i] = dr_slots_needed(&arming->spans[i]);
+	return plan_image(arming, &image, err);
+}
+
+static void process_set_image(struct engine *engine, pid_t pid)
+{
+	struct process *process = &engine->process;
+
+	process->pid = pid;
+	process->image = ++engine->images;
+	process->dr = (struct dr_image){0};
+	process->generation++;
+	unwinder_free(process->unwinder);
+	process->unwinder = unwinder_new(pid);
+}
+
+static void dr_engine_close(struct engine *engine);
+
+static void engine_undo(void *engine)
+{
+	dr_engine_close(engine);
+}
+
+static struct engine *dr_engine_open(const struct target *target, pid_t *pid, struct err *err)
+{
+	struct engine *engine = mem_new(1, sizeof(*engine));
+	int result;
+
+	engine->tracees = tracees_new();
+	engine->stack = target->stack;
+	engine->stack_len = STACK_FIRST;
+	engine->stack_bytes = mem_new(1, engine->stack_len);
+	if (target->pid) {
+		*pid = target->pid;
+		result = tracees_attach(engine->tracees, target->pid, err);
+	} else {
+		result = tracees_launch(engine->tracees, target->command, target->mask, pid, err);
+	}
+	if (result) {
+		tracees_free(engine->tracees);
+		free(engine->stack_bytes);
+		free(engine);
+		return NULL;
+	}
+	process_set_image(engine, *pid);
+	die_hook_push(engine_undo, engine);
+	return engine;
+}
+
+static int arm_error(pid_t tid, int failure, struct err *err)
+{
+	if (failure == ENOSPC)
+		return err_set(err,
+			"the hardware breakpoint slots of thread %d are in use by another tool (perf, bpftrace "
+			"or the program itself); end that one, or watch fewer bytes",
+			tid);
+	if (failure == EINVAL)
+		return err_set(err, "the kernel refuses to watch these addresses in thread %d "
+				    "(not in user memory?)", tid);
+	return err_set(err, "the debug registers of thread %d cannot be written: %s", tid, strerror(failure));
+}
+
+/* Before its registers change, take note of a hit that a thread has had and not reported: its
+ * DR6 speaks of the slots as they are now. */
+static void note_in_flight(struct engine *engine, struct thread *thread)
+{
+	uint64_t dr6;
+
+	if (thread_mark(thread)->generation == 0 || sys_debugreg_get(thread_tid(thread), 6, &dr6))
+		return;
+	thread_mark(thread)->watches |= dr_watches_hit(&engine->process.dr, dr6);
+}
+
+/* Write the process's present image into all its stopped threads; those that could not be
+ * stopped are written when they stop. The first failure ends it. */
+static int refresh_all(struct engine *engine, struct err *err)
+{
+	struct thread *thread = NULL;
+	int result;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (!thread_is_stopped(thread))
+			continue;
+		note_in_flight(engine, thread);
+		result = thread_refresh(engine, thread);
+		if (result && result != -ESRCH)
+			return arm_error(thread_tid(thread), -result, err);
+	}
+	return 0;
+}
+
+static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
+{
+	struct process *process = &engine->process;
+	struct dr_image former = process->dr, image;
+	struct engine_counts counts = engine->counts;
+	struct err ignored;
+	int result;
+
+	if (plan_image(arming, &image, err))
+		return -1;
+	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
+	process->dr = image;
+	process->generation++;
+	result = refresh_all(engine, err);
+	if (result) {
+		process->dr = former;
+		process->generation++;
+		engine->counts = counts;
+		refresh_all(engine, &ignored);
+	}
+	unwinder_flush(process->unwinder);
+	tracees_go(engine->tracees, pid);
+	return result;
+}
+
+/* Copy what the path needs while the thread still stands. */
+static struct stack_image stack_copy(struct engine *engine, pid_t pid, uint64_t sp)
+{
+	ssize_t n = sys_memory_read(pid, sp, engine->stack_bytes, engine->stack_len);
+
+	return (struct stack_image){
+		.start = sp, .len = n > 0 ? (size_t)n : 0, .bytes = engine->stack_bytes};
+}
+
+/* The call path, from what was copied: the thread runs again already. */
+static void hit_unwind(struct engine *engine, const struct user_regs_struct *regs,
+	const struct stack_image *stack, struct hit *hit)
+{
+	int stack_short;
+
+	hit->n_frames = (uint16_t)unwind_path(engine->process.unwinder, regs, stack, hit->frames, engine->stack,
+		&hit->path, &stack_short);
+	if (stack_short && stack->len == engine->stack_len && engine->stack_len < STACK_LIMIT) {
+		engine->stack_len *= 2;
+		engine->stack_bytes = mem_resize(engine->stack_bytes, engine->stack_len, 1);
+	}
+}
+
+static uint8_t hit_kind(enum watch_access access)
+{
+	switch (access) {
+	case ACCESS_EXECUTE:
+		return HIT_EXECUTE;
+	case ACCESS_WRITE: /* it wrote, or it would not have trapped; it may have read as well */
+		return HIT_WRITE | HIT_READ_UNKNOWN;
+	default:
+		return HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN;
+	}
+}
+
+/* A trap of the held thread that hit watches. Fills hit; the thread is resumed in between, before
+ * the slow part, unless it stands at the hook. */
+static void hit_make(struct engine *engine, const struct tracee_event *event, uint64_t watches,
+	uint8_t kind, const siginfo_t *info, int sig, struct hit *hit)
+{
+	struct user_regs_struct regs;
+	struct stack_image stack = {0};
+	bool has_regs;
+
+	hit->time_ns = clock_now_ns();
+	hit->watches = watches;
+	hit->pid = event->pid;
+	hit->tid = event->tid;
+	hit->image = engine->process.image;
+	hit->kind = kind;
+	hit->path = PATH_NONE;
+	hit->n_frames = 1;
+	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
+	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
+	has_regs = (engine->stack > 0 || info->si_code != TRAP_HWBKPT) &&
+		sys_regs_get(event->tid, &regs) == 0;
+	if (has_regs) {
+		hit->frames[0] = regs.rip;
+		if (engine->stack > 0)
+			stack = stack_copy(engine, event->pid, regs.rsp);
+	}
+	if (!engine->held)
+		tracee_resume(engine->tracees, event->thread, sig);
+	if (has_regs && engine->stack > 0)
+		hit_unwind(engine, &regs, &stack, hit);
+}
+
+/* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
+ * after each; so its bits mean hits even where the kernel merged our signal with one that
+ * was pending. The signal is ours only if its code says so. */
+static bool trap_take(struct engine *engine, const struct tracee_event *event, struct hit *hit)
+{
+	struct thread_mark *mark = thread_mark(event->thread);
+	struct dr_image *dr = &engine->process.dr;
+	siginfo_t info = {0};
+	uint64_t dr6 = 0, watches;
+	uint8_t kind;
+	int sig;
+
+	if (sys_siginfo_get(event->tid, &info) || sys_debugreg_get(event->tid, 6, &dr6))
+		dr6 = 0; /* it was killed meanwhile */
+	watches = mark->watches;
+	if (mark->generation == engine->process.generation)
+		watches |= dr_watches_hit(dr, dr6);
+	else if (dr6 & DR6_SLOT_BITS)
+		engine->counts.lost++; /* of a set of watches that is gone */
+	kind = hit_kind(dr_access_hit(dr, dr6));
+	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
+	mark->watches = 0;
+	if (dr6 & DR6_SLOT_BITS)
+		sys_debugreg_set(event->tid, 6, 0);
+	thread_refresh_late(engine, event->thread, false);
+	if (watches & HOOK_BIT) {
+		engine->held = event->thread;
+		engine->held_sig = sig;
+		engine->hook_due = true;
+		watches &= ~HOOK_BIT;
+		kind = hit_kind(ACCESS_READ_WRITE); /* of a data hit that came together with it */
+	}
+	if (watches)
+		hit_make(engine, event, watches, kind, &info, sig, hit);
+	else if (!engine->held)
+		tracee_resume(engine->tracees, event->thread, sig);
+	return watches != 0;
+}
+
+static void held_release(struct engine *engine)
+{
+	struct thread *thread = engine->held;
+
+	if (!thread)
+		return;
+	engine->held = NULL;
+	tracee_resume(engine->tracees, thread, engine->held_sig);
+}
+
+/* One event of the tracees. False: nothing for the caller. */
+static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+	enum engine_event *out)
+{
+	note->pid = event->pid;
+	switch (event->kind) {
+	case TRACEE_DEADLINE:
+		*out = ENGINE_DEADLINE;
+		return true;
+	case TRACEE_NONE:
+		*out = ENGINE_END;
+		return true;
+	case TRACEE_EXITED:
+		note->status = event->status;
+		*out = ENGINE_EXITED;
+		return true;
+	case TRACEE_EXEC:
+		process_set_image(engine, event->pid);
+		engine->held = event->thread;
+		engine->held_sig = 0;
+		*out = ENGINE_IMAGE;
+		return true;
+	case TRACEE_VISIT:
+		thread_refresh_late(engine, event->thread, event->born);
+		tracee_resume(engine->tracees, event->thread, event->sig);
+		return false;
+	case TRACEE_TRAP:
+		*out = ENGINE_HIT;
+		return trap_take(engine, event, &note->hit);
+	}
+	return false;
+}
+
+static enum engine_event dr_engine_next(struct engine *engine, struct engine_note *note,
+	uint64_t deadline_ns)
+{
+	struct tracee_event event;
+	enum engine_event out;
+
+	for (;;) {
+		if (engine->hook_due) {
+			engine->hook_due = false;
+			note->pid = engine->process.pid;
+			return ENGINE_MODULES;
+		}
+		held_release(engine);
+		tracees_next(engine->tracees, deadline_ns, &event);
+		if (event_take(engine, &event, note, &out))
+			return out;
+	}
+}
+
+static struct engine_counts dr_engine_counts(const struct engine *engine)
+{
+	return engine->counts;
+}
+
+/* Is the signal of the stop that the thread is in a trap of our registers? */
+static bool is_own_trap(const struct thread *thread)
+{
+	siginfo_t info = {0};
+
+	return thread_stop_signal(thread) == SIGTRAP && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
+		info.si_code == TRAP_HWBKPT;
+}
+
+/* Disarm a stopped thread and let it go. */
+static void thread_release(struct engine *engine, struct thread *thread)
+{
+	bool ours = is_own_trap(thread), in_flight;
+	uint64_t dr6 = 0;
+
+	if (thread_mark(thread)->generation)
+		sys_debugreg_get(thread_tid(thread), 6, &dr6);
+	in_flight = !ours && ((dr6 & DR6_SLOT_BITS) || thread_mark(thread)->watches);
+	if (thread_mark(thread)->generation)
+		registers_write(thread_tid(thread), &(struct dr_image){0});
+	tracee_leave(engine->tracees, thread, ours, in_flight);
+}
+
+static void release_stopped(struct engine *engine)
+{
+	struct thread *thread = tracees_first(engine->tracees, NULL), *next;
+
+	for (; thread; thread = next) {
+		next = tracees_first(engine->tracees, thread);
+		if (thread_is_stopped(thread))
+			thread_release(engine, thread);
+	}
+}
+
+static void dr_engine_close(struct engine *engine)
+{
+	if (!engine)
+		return;
+	die_hook_pop();
+	/* A thread born meanwhile shows itself in the second round. */
+	for (int round = 0; round < 2 && tracees_count(engine->tracees) > 0; round++) {
+		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
+		release_stopped(engine);
+	}
+	tracees_free(engine->tracees);
+	unwinder_free(engine->process.unwinder);
+	free(engine->stack_bytes);
+	free(engine);
+}
+
+const struct engine_ops engine_dr = {
+	.name = "dr",
+	.probe = dr_probe,
+	.plan = dr_engine_plan,
+	.open = dr_engine_open,
+	.arm = dr_engine_arm,
+	.next = dr_engine_next,
+	.counts = dr_engine_counts,
+	.close = dr_engine_close,
+};

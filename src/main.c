@@ -1,0 +1,76 @@
+/* main.c owns the beginning and the end of the program: options, signals, the one place that
+ * prints a failure. */
+#include "config.h"
+#include "watchprof/engine.h"
+#include "watchprof/frontend.h"
+#include "watchprof/options.h"
+#include "watchprof/session.h"
+#include "watchprof/util.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A crash of our own: disarm and detach as well as can be, then die of the same signal. */
+static void crash(int sig)
+{
+	signal(sig, SIG_DFL);
+	die_hooks_run();
+	raise(sig);
+}
+
+static void crash_handlers_install(void)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_NODEFER};
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static int self_test(struct err *err)
+{
+	if (engine_dr.probe(err))
+		return -1;
+	puts("debug registers: ok, one write and one read gave two hits");
+	return 0;
+}
+
+static const struct frontend_ops *frontend_choose(const struct options *options)
+{
+#if ENABLE_TUI
+	if (!options->report && isatty(STDOUT_FILENO))
+		return &frontend_tui;
+#endif
+	(void)options;
+	return &frontend_quiet;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct err err = {0};
+	sigset_t blocked, mask;
+	int status = 0, result;
+
+	setlocale(LC_ALL, "");
+	crash_handlers_install();
+	result = options_parse(argc, argv, &options, &err);
+	if (result == 0 && options.self_test) {
+		result = self_test(&err);
+	} else if (result == 0) {
+		session_signals(&blocked);
+		sigprocmask(SIG_BLOCK, &blocked, &mask);
+		result = session_run(&options, &engine_dr, frontend_choose(&options), &mask, &status, &err);
+	}
+	if (result) {
+		fprintf(stderr, "watchprof: %s\n", err.text);
+		status = err.status;
+	}
+	options_fini(&options);
+	if (fflush(stdout) && status == 0)
+		status = ERR_FAILED;
+	return status;
+}

@@ -1,0 +1,309 @@
+/* options.c owns the command line. It checks what can be checked without a target and
+ * touches nothing. */
+#include "watchprof/options.h"
+
+#include "config.h"
+#include "watchprof/hit.h"
+#include "watchprof/util.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "watchprof " PACKAGE_VERSION;
+const char *argp_program_bug_address = "<" PACKAGE_BUGREPORT ">";
+
+enum option_key {
+	/* Long options without a letter. */
+	KEY_REPORT = 0x100,
+	KEY_ENGINE,
+	KEY_STACK,
+	KEY_SELF_TEST,
+	KEY_MAX_SITES,
+};
+
+static const struct argp_option argp_options[] = {
+	{"event", 'e', "WATCH", 0, "Watch EXPR[/LENGTH][:ACCESS]; may be repeated. EXPR: a variable, "
+				   "MODULE!NAME, FILE.c::NAME, NAME+OFFSET or 0xADDRESS. ACCESS: "
+				   "rw (default), w, r, x", 0},
+	{"pid", 'p', "PID", 0, "Attach to this process and all its threads", 0},
+	{"report", KEY_REPORT, "FORMAT", OPTION_ARG_OPTIONAL,
+		"No screen: a report at the end; FORMAT is text (default), tsv (or dump), json", 0},
+	{"output", 'o', "FILE", 0, "Write the report to FILE", 0},
+	{"duration", 'd', "SECONDS", 0, "Stop watching after this long", 0},
+	{"max-hits", 'n', "N", 0, "Stop watching after exactly N hits", 0},
+	{"interval", 'i', "SECONDS", 0, "Refresh the screen this often (default 1)", 0},
+	{"engine", KEY_ENGINE, "ENGINE", 0, "How accesses are caught: auto (default) or dr", 0},
+	{"stack", KEY_STACK, "DEPTH", 0, "Frames kept per hit (default 32; 0: function only, fastest)", 0},
+	{"max-sites", KEY_MAX_SITES, "N", 0,
+		"Keep at most N different sites (default 100000); hits beyond are counted as overrun", 0},
+	{"self-test", KEY_SELF_TEST, NULL, 0, "Test whether this machine can catch accesses", 0},
+	{"verbose", 'v', NULL, 0, "Say more about what is done", 0},
+	{"quiet", 'q', NULL, 0, "Say nothing but errors and the report", 0},
+	{0},
+};
+
+static const char argp_doc[] =
+	"Count who reads and writes a variable of a running program, by function and call path.\v"
+	"Exit status: that of the launched COMMAND (128+N if signal N ended it), or 0 after "
+	"attaching; 124: nothing on this machine can catch accesses; 125: watchprof failed; "
+	"126: COMMAND cannot be executed; 127: COMMAND not found.";
+
+static const char argp_args[] = "-p PID -e WATCH...\n-e WATCH... -- COMMAND [ARG...]\n--self-test";
+
+/* What the parser callback works on: the options under construction, and the first failure. */
+struct parsing {
+	struct options *options;
+	struct err *err;
+};
+
+static int count_parse(const char *option, const char *text, uint64_t max, uint64_t *out,
+	struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *out > max)
+		return err_set(err, "%s: '%s' is not a number from 0 to %llu", option, text,
+			(unsigned long long)max);
+	return 0;
+}
+
+static int seconds_parse(const char *option, const char *text, uint64_t *out_ns, struct err *err)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(seconds) || seconds <= 0 || seconds > 1e9)
+		return err_set(err, "%s: '%s' is not a number of seconds above 0", option, text);
+	*out_ns = (uint64_t)(seconds * NS_PER_S);
+	if (*out_ns == 0)
+		*out_ns = 1;
+	return 0;
+}
+
+static int event_option(struct options *options, char *arg, struct err *err)
+{
+	struct watch watch;
+
+	if (options->n_watches == WATCHES_MAX)
+		return err_set(err, "-e: more than %d watches", WATCHES_MAX);
+	if (watch_parse(arg, &watch, err))
+		return -1;
+	options->watches =
+		mem_resize(options->watches, options->n_watches + 1, sizeof(*options->watches));
+	options->watches[options->n_watches++] = watch;
+	return 0;
+}
+
+static int pid_option(struct options *options, char *arg, struct err *err)
+{
+	uint64_t pid;
+
+	if (strchr(arg, ','))
+		return err_set(err, "-p: several processes at once are not supported; give one PID");
+	if (options->pid)
+		return err_set(err, "-p: given twice; one process can be watched at a time");
+	if (count_parse("-p", arg, INT_MAX, &pid, err))
+		return -1;
+	if (pid == 0)
+		return err_set(err, "-p: 0 is no process");
+	options->pid = (pid_t)pid;
+	return 0;
+}
+
+static int report_option(struct options *options, char *arg, struct err *err)
+{
+	options->report = true;
+	return arg ? report_format_parse(arg, &options->format, err) : 0;
+}
+
+static int output_option(struct options *options, char *arg, struct err *err)
+{
+	if (!*arg)
+		return err_set(err, "-o: an empty file name");
+	free(options->output);
+	options->output = text_copy(arg);
+	return 0;
+}
+
+static int duration_option(struct options *options, char *arg, struct err *err)
+{
+	return seconds_parse("--duration", arg, &options->duration_ns, err);
+}
+
+static int interval_option(struct options *options, char *arg, struct err *err)
+{
+	return seconds_parse("--interval", arg, &options->interval_ns, err);
+}
+
+static int max_hits_option(struct options *options, char *arg, struct err *err)
+{
+	if (count_parse("--max-hits", arg, UINT64_MAX - 1, &options->max_hits, err))
+		return -1;
+	return options->max_hits ? 0 : err_set(err, "--max-hits: 0 hits would measure nothing");
+}
+
+static int engine_option(struct options *options, char *arg, struct err *err)
+{
+	static const char *const names[] = {[ENGINE_AUTO] = "auto", [ENGINE_DR] = "dr"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(arg, names[i]) == 0) {
+			options->engine = (enum engine_choice)i;
+			return 0;
+		}
+	}
+	return err_set(err, "--engine: unknown engine '%s': use auto or dr", arg);
+}
+
+static int stack_option(struct options *options, char *arg, struct err *err)
+{
+	uint64_t depth;
+
+	if (count_parse("--stack", arg, STACK_DEPTH_MAX, &depth, err))
+		return -1;
+	options->stack = (unsigned)depth;
+	return 0;
+}
+
+static int max_sites_option(struct options *options, char *arg, struct err *err)
+{
+	uint64_t sites;
+
+	if (count_parse("--max-sites", arg, 100000000, &sites, err))
+		return -1;
+	if (sites == 0)
+		return err_set(err, "--max-sites: at least 1 is needed");
+	options->max_sites = sites;
+	return 0;
+}
+
+static int self_test_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->self_test = true;
+	return 0;
+}
+
+static int verbose_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->verbosity++;
+	return 0;
+}
+
+static int quiet_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->verbosity--;
+	return 0;
+}
+
+static const struct {
+	int key;
+	int (*parse)(struct options *options, char *arg, struct err *err);
+} option_parsers[] = {
+	{'e', event_option},
+	{'p', pid_option},
+	{KEY_REPORT, report_option},
+	{'o', output_option},
+	{'d', duration_option},
+	{'n', max_hits_option},
+	{'i', interval_option},
+	{KEY_ENGINE, engine_option},
+	{KEY_STACK, stack_option},
+	{KEY_MAX_SITES, max_sites_option},
+	{KEY_SELF_TEST, self_test_option},
+	{'v', verbose_option},
+	{'q', quiet_option},
+};
+
+static int check_whole(struct options *options, struct err *err)
+{
+	if (options->self_test)
+		return 0;
+	if (options->pid && options->command)
+		return err_set(err, "-p attaches and -- COMMAND launches: give one of them");
+	if (!options->pid && !options->command)
+		return err_set(err, "no target: give -p PID to attach or -- COMMAND to launch "
+				    "(watchprof --help tells more)");
+	if (options->n_watches == 0)
+		return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
+				    "(nm -C PROGRAM lists candidates)");
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+
+	if (key == ARGP_KEY_ARG) {
+		/* The first word that is no option starts the command; its options are its own. */
+		parsing->options->command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	}
+	/* `--report json`: the format may stand after a blank. */
+	if (key == KEY_REPORT && !arg && state->next < state->argc &&
+		report_format_is_name(state->argv[state->next]))
+		arg = state->argv[state->next++];
+	for (size_t i = 0; i < ARRAY_LEN(option_parsers); i++) {
+		if (option_parsers[i].key == key)
+			return option_parsers[i].parse(parsing->options, arg, parsing->err) ? EINVAL : 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static char *join(int argc, char *const *argv)
+{
+	char *joined = NULL;
+	size_t len;
+	FILE *out = open_memstream(&joined, &len);
+
+	if (!out)
+		die("out of memory");
+	for (int i = 0; i < argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+	if (fclose(out) || !joined)
+		die("out of memory");
+	return joined;
+}
+
+int options_parse(int argc, char **argv, struct options *options, struct err *err)
+{
+	static const struct argp argp = {argp_options, parse_option, argp_args, argp_doc, 0, 0, 0};
+	struct parsing parsing = {options, err};
+
+	*options = (struct options){
+		.stack = STACK_DEPTH_DEFAULT, .max_sites = SITES_MAX_DEFAULT, .interval_ns = NS_PER_S};
+	*err = (struct err){0};
+	argp_err_exit_status = ERR_FAILED;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parsing) && !err->status)
+		err_set(err, "the options could not be understood");
+	if (!err->status)
+		check_whole(options, err);
+	if (err->status) {
+		options_fini(options);
+		return -1;
+	}
+	options->command_line = join(argc, argv);
+	return 0;
+}
+
+void options_fini(struct options *options)
+{
+	for (size_t i = 0; i < options->n_watches; i++)
+		watch_fini(&options->watches[i]);
+	free(options->watches);
+	free(options->output);
+	free(options->command_line);
+	*options = (struct options){0};
+}

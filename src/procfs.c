@@ -1,0 +1,211 @@
+/* procfs.c owns the reading of /proc. It never touches a process. */
+#include "watchprof/procfs.h"
+
+#include "watchprof/util.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static FILE *proc_open(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return fopen(path, "re");
+}
+
+/* One line of the status file: "Key:\tvalue". */
+static void status_line(const char *line, struct procfs_status *out)
+{
+	uint64_t set;
+
+	sscanf(line, "Name:\t%63[^\n]", out->name);
+	sscanf(line, "State:\t%c", &out->state);
+	sscanf(line, "Tgid:\t%d", &out->tgid);
+	sscanf(line, "TracerPid:\t%d", &out->tracer);
+	sscanf(line, "Uid:\t%u\t%u", &out->uid, &out->euid);
+	if (sscanf(line, "SigPnd:\t%" SCNx64, &set) == 1 || sscanf(line, "ShdPnd:\t%" SCNx64, &set) == 1)
+		out->pending |= set;
+	sscanf(line, "SigBlk:\t%" SCNx64, &out->blocked);
+	sscanf(line, "SigIgn:\t%" SCNx64, &out->ignored);
+	sscanf(line, "SigCgt:\t%" SCNx64, &out->caught);
+}
+
+bool procfs_status(pid_t tid, struct procfs_status *out)
+{
+	FILE *file = proc_open(tid, "status");
+	char *line = NULL;
+	size_t cap = 0;
+
+	*out = (struct procfs_status){0};
+	if (!file)
+		return false;
+	while (getline(&line, &cap, file) > 0)
+		status_line(line, out);
+	free(line);
+	fclose(file);
+	return out->tgid != 0;
+}
+
+pid_t *procfs_threads(pid_t pid, size_t *n)
+{
+	char path[64];
+	struct dirent *entry;
+	pid_t *tids = NULL;
+	size_t cap = 0;
+	DIR *dir;
+
+	*n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return NULL;
+	while ((entry = readdir(dir))) {
+		int tid = atoi(entry->d_name);
+
+		if (tid <= 0)
+			continue;
+		if (*n == cap) {
+			cap = cap ? cap * 2 : 16;
+			tids = mem_resize(tids, cap, sizeof(*tids));
+		}
+		tids[(*n)++] = tid;
+	}
+	closedir(dir);
+	return tids;
+}
+
+pid_t procfs_living_thread(pid_t pid)
+{
+	size_t n;
+	pid_t *tids = procfs_threads(pid, &n), living = 0;
+	struct procfs_status status;
+
+	for (size_t i = 0; i < n && !living; i++) {
+		if (procfs_status(tids[i], &status) && status.state != 'Z' && status.state != 'X')
+			living = tids[i];
+	}
+	free(tids);
+	return living;
+}
+
+static bool map_parse(char *line, struct procfs_map *map)
+{
+	char rights[5];
+	int path = 0;
+
+	*map = (struct procfs_map){0};
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &map->start,
+		    &map->end, rights, &map->offset, &map->inode, &path) < 5)
+		return false;
+	map->readable = rights[0] == 'r';
+	map->writable = rights[1] == 'w';
+	map->executable = rights[2] == 'x';
+	map->shared = rights[3] == 's';
+	map->path = text_copy(path ? line + path : "");
+	return true;
+}
+
+struct procfs_map *procfs_maps(pid_t pid, size_t *n)
+{
+	pid_t living = procfs_living_thread(pid);
+	FILE *file = living ? proc_open(living, "maps") : NULL;
+	struct procfs_map *maps = NULL;
+	size_t cap_maps = 0, cap = 0;
+	char *line = NULL;
+
+	*n = 0;
+	if (!file)
+		return NULL;
+	while (getline(&line, &cap, file) > 0) {
+		if (*n == cap_maps) {
+			cap_maps = cap_maps ? cap_maps * 2 : 64;
+			maps = mem_resize(maps, cap_maps, sizeof(*maps));
+		}
+		*n += map_parse(line, &maps[*n]);
+	}
+	free(line);
+	fclose(file);
+	return maps;
+}
+
+void procfs_maps_free(struct procfs_map *maps, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(maps[i].path);
+	free(maps);
+}
+
+uint64_t procfs_auxv(pid_t pid, uint64_t type)
+{
+	pid_t living = procfs_living_thread(pid);
+	FILE *file = living ? proc_open(living, "auxv") : NULL;
+	Elf64_auxv_t entry;
+	uint64_t value = 0;
+
+	if (!file)
+		return 0;
+	while (fread(&entry, sizeof(entry), 1, file) == 1 && entry.a_type != AT_NULL) {
+		if (entry.a_type == type)
+			value = entry.a_un.a_val;
+	}
+	fclose(file);
+	return value;
+}
+
+bool procfs_is_64bit(pid_t pid)
+{
+	pid_t living = procfs_living_thread(pid);
+	FILE *file = living ? proc_open(living, "exe") : NULL;
+	unsigned char ident[EI_NIDENT] = {0};
+	bool is_64bit;
+
+	if (!file)
+		return true; /* nothing is known: let the attach itself decide */
+	is_64bit = fread(ident, sizeof(ident), 1, file) != 1 || ident[EI_CLASS] != ELFCLASS32;
+	fclose(file);
+	return is_64bit;
+}
+
+char *procfs_command(pid_t pid)
+{
+	pid_t living = procfs_living_thread(pid);
+	FILE *file = living ? proc_open(living, "cmdline") : NULL;
+	struct procfs_status status;
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t len = file ? getdelim(&text, &cap, EOF, file) : -1;
+
+	if (file)
+		fclose(file);
+	if (len <= 0) {
+		free(text);
+		procfs_status(pid, &status);
+		return text_format("[%s]", status.name);
+	}
+	for (ssize_t i = 0; i + 1 < len; i++) {
+		if (!text[i])
+			text[i] = ' ';
+	}
+	return text;
+}
+
+int procfs_ptrace_scope(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%d", &scope) != 1)
+		scope = 0;
+	fclose(file);
+	return scope;
+}

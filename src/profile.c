@@ -1,0 +1,476 @@
+/* profile.c owns the tables of sites, call paths and locations. It knows no process and
+ * does no formatting; names come from the locate function it was given. */
+#include "watchprof/profile.h"
+
+#include "watchprof/util.h"
+#include "watchprof/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A hash index: open addressing over entries that live in an array of their own.
+ * A bucket holds entry + 1; 0 is free. The bucket count is a power of two. */
+struct index {
+	uint32_t *bucket;
+	size_t n_buckets;
+};
+
+struct loc_entry {
+	struct loc loc;
+	uint32_t image;
+};
+
+struct path {
+	uint64_t hash;
+	size_t first; /* into addrs and locs */
+	uint32_t image;
+	uint16_t n_frames;
+	uint8_t end; /* enum hit_path */
+	bool executes; /* frames[0] is the instruction itself */
+};
+
+struct site {
+	uint64_t hits;
+	uint32_t path;
+	pid_t pid, tid;
+	uint8_t watch, kind;
+};
+
+struct profile {
+	size_t max_sites;
+	locate_fn *locate;
+	void *context;
+
+	struct loc_entry *locs;
+	size_t n_locs, cap_locs;
+	struct index loc_index;
+
+	struct path *paths;
+	size_t n_paths, cap_paths;
+	struct index path_index;
+	uint64_t *frame_addrs; /* of all paths, one after the other */
+	uint32_t *frame_locs;
+	size_t n_frames, cap_frames;
+
+	struct site *sites;
+	size_t n_sites, cap_sites;
+	struct index site_index;
+
+	struct watch_count count[WATCHES_MAX];
+	uint64_t hits, overrun;
+};
+
+/* Make room for one more element; returns the array, moved where needed. */
+static void *array_room(void *array, size_t n, size_t *cap, size_t more, size_t size)
+{
+	if (n + more <= *cap)
+		return array;
+	while (n + more > *cap)
+		*cap = *cap ? *cap * 2 : 256;
+	return mem_resize(array, *cap, size);
+}
+
+static void index_put(struct index *index, uint64_t hash, uint32_t entry)
+{
+	size_t i = hash & (index->n_buckets - 1);
+
+	while (index->bucket[i])
+		i = (i + 1) & (index->n_buckets - 1);
+	index->bucket[i] = entry + 1;
+}
+
+/* Keep the load at or below one half. hash_of recomputes an entry's hash. */
+static void index_grow(struct index *index, size_t n_entries, const struct profile *profile,
+	uint64_t (*hash_of)(const struct profile *, uint32_t))
+{
+	if (n_entries * 2 < index->n_buckets)
+		return;
+	free(index->bucket);
+	index->n_buckets = index->n_buckets ? index->n_buckets * 2 : 1024;
+	index->bucket = mem_new(index->n_buckets, sizeof(*index->bucket));
+	for (uint32_t i = 0; i < n_entries; i++)
+		index_put(index, hash_of(profile, i), i);
+}
+
+static uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t loc_hash(const struct profile *profile, uint32_t i)
+{
+	return hash_mix(hash_mix(0, profile->locs[i].image), profile->locs[i].loc.addr);
+}
+
+static uint64_t path_hash(const struct profile *profile, uint32_t i)
+{
+	return profile->paths[i].hash;
+}
+
+static uint64_t site_key_hash(const struct site *site)
+{
+	uint64_t hash = hash_mix(0, site->path);
+
+	hash = hash_mix(hash, (uint64_t)site->watch << 8 | site->kind);
+	return hash_mix(hash, (uint64_t)(uint32_t)site->pid << 32 | (uint32_t)site->tid);
+}
+
+static uint64_t site_hash(const struct profile *profile, uint32_t i)
+{
+	return site_key_hash(&profile->sites[i]);
+}
+
+struct profile *profile_new(size_t max_sites, locate_fn *locate, void *context)
+{
+	struct profile *profile = mem_new(1, sizeof(*profile));
+
+	profile->max_sites = max_sites;
+	profile->locate = locate;
+	profile->context = context;
+	index_grow(&profile->loc_index, 0, profile, loc_hash);
+	index_grow(&profile->path_index, 0, profile, path_hash);
+	index_grow(&profile->site_index, 0, profile, site_hash);
+	return profile;
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile)
+		return;
+	for (size_t i = 0; i < profile->n_locs; i++) {
+		free((char *)profile->locs[i].loc.function);
+		free((char *)profile->locs[i].loc.file);
+		free((char *)profile->locs[i].loc.module);
+	}
+	free(profile->locs);
+	free(profile->paths);
+	free(profile->frame_addrs);
+	free(profile->frame_locs);
+	free(profile->sites);
+	free(profile->loc_index.bucket);
+	free(profile->path_index.bucket);
+	free(profile->site_index.bucket);
+	free(profile);
+}
+
+static const char *keep(const char *text)
+{
+	return text ? text_copy(text) : NULL;
+}
+
+/* The location of an address, looked up the first time. */
+static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uint64_t addr)
+{
+	struct index *index = &profile->loc_index;
+	size_t b = hash_mix(hash_mix(0, image), addr) & (index->n_buckets - 1);
+	struct loc found = {.addr = addr};
+	uint32_t entry;
+
+	for (; index->bucket[b]; b = (b + 1) & (index->n_buckets - 1)) {
+		entry = index->bucket[b] - 1;
+		if (profile->locs[entry].loc.addr == addr && profile->locs[entry].image == image)
+			return entry;
+	}
+	if (profile->locate)
+		profile->locate(profile->context, pid, image, addr, &found);
+	profile->locs = array_room(
+		profile->locs, profile->n_locs, &profile->cap_locs, 1, sizeof(*profile->locs));
+	entry = (uint32_t)profile->n_locs;
+	profile->locs[entry] = (struct loc_entry){.image = image, .loc = found};
+	profile->locs[entry].loc.addr = addr;
+	profile->locs[entry].loc.function = keep(found.function);
+	profile->locs[entry].loc.file = keep(found.file);
+	profile->locs[entry].loc.module = keep(found.module);
+	index_put(index, loc_hash(profile, entry), entry);
+	profile->n_locs++;
+	index_grow(index, profile->n_locs, profile, loc_hash);
+	return entry;
+}
+
+static bool path_equal(const struct profile *profile, const struct path *path, const struct path *key,
+	const uint64_t *frames)
+{
+	return path->hash == key->hash && path->image == key->image &&
+		path->n_frames == key->n_frames && path->end == key->end &&
+		path->executes == key->executes &&
+		memcmp(profile->frame_addrs + path->first, frames, path->n_frames * sizeof(*frames)) == 0;
+}
+
+/* Append a path: its raw addresses, and the location of each, which lies in the
+ * instruction before the saved one unless that instruction has not run yet. */
+static uint32_t path_append(struct profile *profile, const struct hit *hit, struct path path)
+{
+	size_t cap = profile->cap_frames;
+	uint32_t entry = (uint32_t)profile->n_paths;
+
+	path.first = profile->n_frames;
+	profile->frame_addrs = array_room(
+		profile->frame_addrs, profile->n_frames, &cap, hit->n_frames, sizeof(uint64_t));
+	profile->frame_locs = array_room(profile->frame_locs, profile->n_frames, &profile->cap_frames,
+		hit->n_frames, sizeof(uint32_t));
+	for (size_t i = 0; i < hit->n_frames; i++) {
+		uint64_t addr = hit->frames[i] - (i > 0 || !path.executes);
+
+		profile->frame_addrs[path.first + i] = hit->frames[i];
+		profile->frame_locs[path.first + i] = loc_find(profile, hit->pid, hit->image, addr);
+	}
+	profile->n_frames += hit->n_frames;
+	profile->paths = array_room(
+		profile->paths, profile->n_paths, &profile->cap_paths, 1, sizeof(*profile->paths));
+	profile->paths[entry] = path;
+	profile->n_paths++;
+	return entry;
+}
+
+/* The path of a hit in the table; added if may_add, else -1 where it is new. */
+static int64_t path_find(struct profile *profile, const struct hit *hit, bool may_add)
+{
+	struct index *index = &profile->path_index;
+	struct path key = {.image = hit->image, .n_frames = hit->n_frames, .end = hit->path,
+		.executes = hit->kind & HIT_EXECUTE};
+	uint32_t entry;
+	size_t b;
+
+	key.hash = hash_mix(hash_mix(0, hit->image), (uint64_t)key.end << 1 | key.executes);
+	for (size_t i = 0; i < hit->n_frames; i++)
+		key.hash = hash_mix(key.hash, hit->frames[i]);
+	for (b = key.hash & (index->n_buckets - 1); index->bucket[b];
+		b = (b + 1) & (index->n_buckets - 1)) {
+		entry = index->bucket[b] - 1;
+		if (path_equal(profile, &profile->paths[entry], &key, hit->frames))
+			return entry;
+	}
+	if (!may_add)
+		return -1;
+	entry = path_append(profile, hit, key);
+	index_put(index, key.hash, entry);
+	index_grow(index, profile->n_paths, profile, path_hash);
+	return entry;
+}
+
+/* The site with this key; NULL where it is new and the table is full. */
+static struct site *site_find(struct profile *profile, const struct site *key)
+{
+	struct index *index = &profile->site_index;
+	uint64_t hash = site_key_hash(key);
+	struct site *site;
+
+	for (size_t b = hash & (index->n_buckets - 1); index->bucket[b];
+		b = (b + 1) & (index->n_buckets - 1)) {
+		site = &profile->sites[index->bucket[b] - 1];
+		if (site->path == key->path && site->watch == key->watch && site->kind == key->kind &&
+			site->pid == key->pid && site->tid == key->tid)
+			return site;
+	}
+	if (profile->n_sites >= profile->max_sites)
+		return NULL;
+	profile->sites = array_room(
+		profile->sites, profile->n_sites, &profile->cap_sites, 1, sizeof(*profile->sites));
+	site = &profile->sites[profile->n_sites];
+	*site = *key;
+	index_put(index, hash, (uint32_t)profile->n_sites);
+	profile->n_sites++;
+	index_grow(index, profile->n_sites, profile, site_hash);
+	return site;
+}
+
+void profile_add(struct profile *profile, const struct hit *hit)
+{
+	/* A path is only added while there is room for its site: both tables stay bounded. */
+	int64_t path = path_find(profile, hit, profile->n_sites < profile->max_sites);
+	bool overrun = false;
+
+	for (uint64_t left = hit->watches; left; left &= left - 1) {
+		struct site key = {.path = (uint32_t)path,
+			.pid = hit->pid,
+			.tid = hit->tid,
+			.watch = (uint8_t)__builtin_ctzll(left),
+			.kind = hit->kind};
+		struct site *site = path < 0 ? NULL : site_find(profile, &key);
+
+		profile->count[key.watch].hits++;
+		if (site) {
+			site->hits++;
+		} else {
+			profile->count[key.watch].overrun++;
+			overrun = true;
+		}
+	}
+	profile->hits++;
+	profile->overrun += overrun;
+}
+
+struct watch_count profile_count(const struct profile *profile, unsigned watch)
+{
+	return profile->count[watch];
+}
+
+uint64_t profile_hits(const struct profile *profile)
+{
+	return profile->hits;
+}
+
+uint64_t profile_overrun(const struct profile *profile)
+{
+	return profile->overrun;
+}
+
+const struct loc *profile_loc(const struct profile *profile, uint32_t index)
+{
+	return &profile->locs[index].loc;
+}
+
+/* The owner of a hit is its top frame, but for an indirect call through a watched pointer:
+ * there the saved ip is already the callee's first instruction, and the access belongs to
+ * the caller, whose return address is the next frame. */
+static const struct loc *path_owner(const struct profile *profile, const struct path *path)
+{
+	const struct loc *top = profile_loc(profile, profile->frame_locs[path->first]);
+
+	if (top->is_entry && !path->executes && path->n_frames > 1)
+		return profile_loc(profile, profile->frame_locs[path->first + 1]);
+	return top;
+}
+
+static struct row site_row(const struct profile *profile, const struct site *site)
+{
+	const struct path *path = &profile->paths[site->path];
+	struct row row = {.watch = site->watch,
+		.hits = site->hits,
+		.reads = site->kind & HIT_READ ? site->hits : 0,
+		.writes = site->kind & HIT_WRITE ? site->hits : 0,
+		.reads_known = !(site->kind & HIT_READ_UNKNOWN),
+		.writes_known = !(site->kind & HIT_WRITE_UNKNOWN),
+		.pid = site->pid,
+		.tid = site->tid,
+		.path = path->end};
+
+	if (path->n_frames == 0)
+		return row;
+	row.loc = path_owner(profile, path);
+	row.frames = profile->frame_locs + path->first;
+	row.n_frames = path->n_frames;
+	return row;
+}
+
+static int text_compare(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Functions of one name in different modules or files are different functions. */
+static int function_compare(const struct loc *x, const struct loc *y)
+{
+	int order = text_compare(x->function, y->function);
+
+	if (!order)
+		order = text_compare(x->module, y->module);
+	if (!order)
+		order = text_compare(x->file, y->file);
+	return order;
+}
+
+static int owner_compare(const struct row *x, const struct row *y, const struct profile *profile)
+{
+	(void)profile;
+	if (!x->loc || !y->loc)
+		return !!x->loc - !!y->loc;
+	return function_compare(x->loc, y->loc);
+}
+
+/* Paths are equal if their functions are: two lines of one function are one path. */
+static int path_compare(const struct row *x, const struct row *y, const struct profile *profile)
+{
+	if (x->n_frames != y->n_frames)
+		return x->n_frames < y->n_frames ? -1 : 1;
+	for (size_t i = 0; i < x->n_frames; i++) {
+		int order = x->frames[i] == y->frames[i] ? 0
+							 : function_compare(profile_loc(profile, x->frames[i]),
+								   profile_loc(profile, y->frames[i]));
+
+		if (order)
+			return order;
+	}
+	return (x->path > y->path) - (x->path < y->path);
+}
+
+static int thread_compare(const struct row *x, const struct row *y, const struct profile *profile)
+{
+	(void)profile;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int (*const group_compare[])(const struct row *, const struct row *, const struct profile *) = {
+	[GROUP_FUNCTION] = owner_compare,
+	[GROUP_PATH] = path_compare,
+	[GROUP_THREAD] = thread_compare,
+};
+
+/* What the sorting of an answer depends on. */
+struct sorting {
+	const struct profile *profile;
+	enum group group;
+};
+
+/* Order that brings together what is one row; of these the hottest site first. */
+static int row_group_compare(const void *a, const void *b, void *context)
+{
+	const struct sorting *sorting = context;
+	const struct row *x = a, *y = b;
+	int order;
+
+	if (x->watch != y->watch)
+		return x->watch < y->watch ? -1 : 1;
+	order = group_compare[sorting->group](x, y, sorting->profile);
+	return order ? order : (x->hits < y->hits) - (x->hits > y->hits);
+}
+
+/* Order of the answer. */
+static int row_order_compare(const void *a, const void *b, void *context)
+{
+	const struct sorting *sorting = context;
+	const struct row *x = a, *y = b;
+
+	if (x->watch != y->watch)
+		return x->watch < y->watch ? -1 : 1;
+	if (x->hits != y->hits)
+		return x->hits > y->hits ? -1 : 1;
+	return group_compare[sorting->group](x, y, sorting->profile);
+}
+
+static void row_merge(struct row *into, const struct row *row)
+{
+	into->hits += row->hits;
+	into->reads += row->reads;
+	into->writes += row->writes;
+	into->reads_known &= row->reads_known;
+	into->writes_known &= row->writes_known;
+}
+
+struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n)
+{
+	struct row *rows = mem_new(profile->n_sites, sizeof(*rows));
+	struct sorting sorting = {profile, query->group};
+	size_t n_rows = 0;
+
+	for (size_t i = 0; i < profile->n_sites; i++)
+		rows[i] = site_row(profile, &profile->sites[i]);
+	qsort_r(rows, profile->n_sites, sizeof(*rows), row_group_compare, &sorting);
+	for (size_t i = 0; i < profile->n_sites; i++) {
+		if (n_rows > 0 && rows[n_rows - 1].watch == rows[i].watch &&
+			group_compare[query->group](&rows[n_rows - 1], &rows[i], profile) == 0)
+			row_merge(&rows[n_rows - 1], &rows[i]);
+		else
+			rows[n_rows++] = rows[i];
+	}
+	qsort_r(rows, n_rows, sizeof(*rows), row_order_compare, &sorting);
+	if (query->limit && n_rows > query->limit)
+		n_rows = query->limit;
+	for (size_t i = 0; i < n_rows; i++)
+		rows[i].share = (double)rows[i].hits / (double)profile->count[rows[i].watch].hits;
+	*n = n_rows;
+	return rows;
+}

@@ -1,0 +1,40 @@
+/* quiet.c owns the frontend that shows nothing: for reports and scripts. */
+#include "watchprof/frontend.h"
+
+#include <stddef.h>
+
+static int quiet_open(struct frontend **out, uint64_t interval_ns, struct err *err)
+{
+	(void)interval_ns;
+	(void)err;
+	*out = NULL;
+	return 0;
+}
+
+static enum frontend_wish quiet_tick(struct frontend *frontend, const struct report *report,
+	uint64_t now_ns)
+{
+	(void)frontend;
+	(void)report;
+	(void)now_ns;
+	return FRONTEND_GO_ON;
+}
+
+static void quiet_finish(struct frontend *frontend, const struct report *report)
+{
+	(void)frontend;
+	(void)report;
+}
+
+static void quiet_close(struct frontend *frontend)
+{
+	(void)frontend;
+}
+
+const struct frontend_ops frontend_quiet = {
+	.name = "quiet",
+	.open = quiet_open,
+	.tick = quiet_tick,
+	.finish = quiet_finish,
+	.close = quiet_close,
+};

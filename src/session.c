@@ -1,0 +1,395 @@
+/* session.c owns the run: it opens the two doors, moves events from the engine into the
+ * profile, gives the frontend its turn, and ends in order: disarm, detach, report. */
+#include "watchprof/session.h"
+
+#include "session_private.h"
+#include "watchprof/procfs.h"
+#include "watchprof/sys.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_NS	 (NS_PER_S / 10)
+#define GRACE_NS (NS_PER_S / 2) /* for a launched program to end of a signal it was sent */
+
+void session_signals(sigset_t *set)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	struct sigaction action;
+
+	sigemptyset(set);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		/* What was ignored from outside (nohup) stays ignored. */
+		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(set, signals[i]);
+	}
+}
+
+void session_warn(struct session *session, char *text)
+{
+	session->warnings =
+		mem_resize(session->warnings, session->n_warnings + 1, sizeof(*session->warnings));
+	session->warnings[session->n_warnings++] = text;
+	if (session->options->verbosity >= 0 && session->frontend_ops == &frontend_quiet)
+		fprintf(stderr, "watchprof: warning: %s\n", text);
+}
+
+void session_say(const struct session *session, const char *format, ...)
+{
+	va_list args;
+
+	if (session->options->verbosity <= 0 || session->frontend_ops != &frontend_quiet)
+		return;
+	fputs("watchprof: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
+{
+	struct session *session = context;
+
+	(void)pid;
+	(void)image; /* looked up when first seen, so it is the present one */
+	symbols_locate(session->symbols, addr, out);
+}
+
+static void session_end(struct session *session, char *why)
+{
+	free(session->end);
+	session->end = why;
+	session->is_done = true;
+}
+
+/* A launched program gets the signals that were sent to us alone; those of the terminal (sent by
+ * the kernel to the whole foreground group) it has had. */
+static void take_signal(struct session *session, const struct signalfd_siginfo *info)
+{
+	int sig = (int)info->ssi_signo;
+
+	if (sig == SIGPIPE)
+		return;
+	if (session->is_launch && info->ssi_code != SI_KERNEL)
+		sys_kill(session->pid, sig);
+	if (!session->is_launch || session->signal)
+		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(sig)));
+	session->signal = sig;
+	session->grace_ns = clock_now_ns() + GRACE_NS;
+}
+
+static void take_signals(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		take_signal(session, &info);
+}
+
+static void tick(struct session *session, uint64_t now_ns)
+{
+	struct report_watch watches[WATCHES_MAX];
+	struct report report;
+
+	session->next_tick_ns = now_ns + TICK_NS;
+	take_signals(session);
+	if (session->signal && now_ns >= session->grace_ns && !session->is_done)
+		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(session->signal)));
+	if (session->options->duration_ns && now_ns - session->start_ns >= session->options->duration_ns &&
+		!session->is_done)
+		session_end(session, text_format("the duration of %.3f s was reached",
+					     (double)session->options->duration_ns / NS_PER_S));
+	if (session->frontend_ops == &frontend_quiet)
+		return;
+	report = session_report(session, watches);
+	switch (session->frontend_ops->tick(session->frontend, &report, now_ns)) {
+	case FRONTEND_GO_ON:
+		break;
+	case FRONTEND_QUIT:
+		session_end(session, text_copy("ended by the user"));
+		break;
+	case FRONTEND_ZERO:
+		profile_free(session->profile);
+		session->profile = profile_new(session->options->max_sites, locate, session);
+		break;
+	}
+}
+
+static void take_exit(struct session *session, const struct engine_note *note)
+{
+	if (note->pid != session->pid)
+		return;
+	session->has_exited = true;
+	session->status = note->status;
+	if (WIFSIGNALED(note->status))
+		session_end(session, text_format("the target was killed by signal %d (%s)", WTERMSIG(note->status),
+					     strsignal(WTERMSIG(note->status))));
+	else
+		session_end(session, text_format("the target exited with status %d", WEXITSTATUS(note->status)));
+}
+
+static void take_hit(struct session *session, const struct engine_note *note)
+{
+	profile_add(session->profile, &note->hit);
+	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
+		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
+}
+
+/* When the next tick is due: ten times a second, or when the duration ends. */
+static uint64_t deadline(const struct session *session)
+{
+	uint64_t end = session->start_ns + session->options->duration_ns;
+
+	return session->options->duration_ns && end < session->next_tick_ns ? end : session->next_tick_ns;
+}
+
+static int take_event(struct session *session, enum engine_event event, const struct engine_note *note,
+	struct err *err)
+{
+	switch (event) {
+	case ENGINE_HIT:
+		take_hit(session, note);
+		return 0;
+	case ENGINE_IMAGE:
+		session_say(session, "process %d runs a new program", note->pid);
+		return session_take_image(session, err);
+	case ENGINE_MODULES:
+		return session_take_modules(session, err);
+	case ENGINE_EXITED:
+		take_exit(session, note);
+		return 0;
+	case ENGINE_DEADLINE:
+		return 0;
+	case ENGINE_END:
+		if (!session->is_done)
+			session_end(session, text_copy("the target has vanished"));
+		return 0;
+	}
+	return 0;
+}
+
+static int loop(struct session *session, struct err *err)
+{
+	struct engine_note *note = mem_new(1, sizeof(*note));
+	int result = 0;
+
+	while (!session->is_done && result == 0) {
+		enum engine_event event = session->ops->next(session->engine, note, deadline(session));
+		uint64_t now_ns = event == ENGINE_HIT ? note->hit.time_ns : clock_now_ns();
+
+		result = take_event(session, event, note, err);
+		if (result == 0 && now_ns >= deadline(session))
+			tick(session, now_ns);
+	}
+	free(note);
+	return result;
+}
+
+static void describe(struct session *session)
+{
+	struct utsname uts;
+
+	if (uname(&uts) == 0) {
+		session->kernel = text_format("%s %s", uts.sysname, uts.release);
+		session->machine = text_format("%s", uts.machine);
+	}
+	session->start_unix_s = (uint64_t)time(NULL);
+}
+
+/* What can only be told while the target lives. */
+static void describe_target(struct session *session)
+{
+	const char *build_id = session->symbols ? symbols_build_id(session->symbols) : NULL;
+	char *command = session->has_exited ? NULL : procfs_command(session->pid);
+
+	if (build_id && !session->build_id)
+		session->build_id = text_copy(build_id);
+	if (command) {
+		free(session->command);
+		session->command = command;
+	}
+}
+
+static int open_attach(struct session *session, struct err *err)
+{
+	struct target target = {.pid = session->options->pid, .stack = session->options->stack};
+	struct procfs_status status;
+
+	session->pid = target.pid;
+	if (!procfs_status(target.pid, &status))
+		return err_set(err, "there is no process %d", target.pid);
+	if (status.tgid != target.pid)
+		return err_set(err, "%d is a thread of process %d; watchprof watches whole processes: use -p %d",
+			target.pid, status.tgid, status.tgid);
+	if (target.pid == getpid())
+		return err_set(err, "process %d is watchprof itself", target.pid);
+	if (!procfs_is_64bit(target.pid))
+		return err_set(err, "process %d (%s) is a 32-bit program, which is not supported", target.pid,
+			status.name);
+	if (session_prepare(session, err))
+		return -1;
+	session->engine = session->ops->open(&target, &session->pid, err);
+	if (!session->engine)
+		return -1;
+	session->start_ns = clock_now_ns();
+	return session_arm(session, err);
+}
+
+static int open_launch(struct session *session, const sigset_t *mask, struct err *err)
+{
+	struct target target = {
+		.command = session->options->command, .mask = mask, .stack = session->options->stack};
+
+	session->engine = session->ops->open(&target, &session->pid, err);
+	session->start_ns = clock_now_ns();
+	return session->engine ? 0 : -1;
+}
+
+/* After the engine has let go of a launched program, wait for its end as its parent. */
+static void await_child(struct session *session)
+{
+	int status;
+	pid_t tid;
+
+	session->is_done = false;
+	while (!session->has_exited && !session->is_done) {
+		tid = sys_wait(&status, true);
+		if (tid == session->pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
+			session->has_exited = true;
+			session->status = status;
+		} else if (tid < 0 && tid != -EINTR) {
+			break;
+		}
+		if (tid == -EINTR) {
+			take_signals(session);
+			session->is_done |= session->signal && clock_now_ns() >= session->grace_ns;
+		}
+	}
+}
+
+/* The exit status that stands for the run. */
+static int exit_status(const struct session *session)
+{
+	if (!session->is_launch)
+		return 0;
+	if (!session->has_exited)
+		return 128 + session->signal;
+	return WIFSIGNALED(session->status) ? 128 + WTERMSIG(session->status) : WEXITSTATUS(session->status);
+}
+
+/* Disarm and detach, then write the report: in this order, so that the target never waits for
+ * a slow disk or a reader of ours. */
+static int close_and_report(struct session *session, struct err *err)
+{
+	struct report_watch watches[WATCHES_MAX];
+	struct report report;
+	char *end = text_copy(session->end);
+	int result;
+
+	session->end_ns = clock_now_ns();
+	if (!session->has_exited)
+		session_compare(session);
+	describe_target(session);
+	report = session_report(session, watches);
+	report.end = end;
+	session->ops->close(session->engine);
+	session->engine = NULL;
+	session->frontend_ops->finish(session->frontend, &report);
+	session->frontend_ops->close(session->frontend);
+	session->frontend = NULL;
+	result = report_save(session->options->output, session->options->format, &report, err);
+	if (session->is_launch && !session->has_exited && !session->signal)
+		await_child(session);
+	free(end);
+	return result;
+}
+
+/* A run that could not begin: a program that has not run yet must not stay behind. */
+static void abandon(struct session *session)
+{
+	if (session->is_launch && session->engine && !session->has_exited && !session->was_armed)
+		sys_kill(session->pid, SIGKILL);
+	if (session->engine)
+		session->ops->close(session->engine);
+	if (session->frontend)
+		session->frontend_ops->close(session->frontend);
+}
+
+static void session_fini(struct session *session)
+{
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		free(session->watches[i].object);
+	for (size_t i = 0; i < session->n_warnings; i++)
+		free(session->warnings[i]);
+	free(session->warnings);
+	free(session->end);
+	free(session->command);
+	free(session->build_id);
+	free(session->kernel);
+	free(session->machine);
+	profile_free(session->profile);
+	symbols_free(session->symbols);
+	if (session->signal_fd >= 0)
+		close(session->signal_fd);
+}
+
+static void session_init(struct session *session, const struct options *options)
+{
+	sigset_t signals;
+
+	session->options = options;
+	session->is_launch = options->command != NULL;
+	session_signals(&signals);
+	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	session->profile = profile_new(options->max_sites, locate, session);
+	for (size_t i = 0; i < options->n_watches; i++)
+		session->text[i] = options->watches[i].text;
+	if (session->is_launch)
+		session->command = text_copy(options->command[0]);
+	describe(session);
+}
+
+static int run(struct session *session, const sigset_t *mask, struct err *err)
+{
+	if (session->ops->probe(err))
+		return -1;
+	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
+		return -1;
+	sys_ticks(TICK_NS);
+	if (session->is_launch ? open_launch(session, mask, err) : open_attach(session, err))
+		return -1;
+	describe_target(session);
+	if (loop(session, err))
+		return -1;
+	return close_and_report(session, err);
+}
+
+int session_run(const struct options *options, const struct engine_ops *engine,
+	const struct frontend_ops *frontend, const sigset_t *mask, int *status, struct err *err)
+{
+	struct session *session = mem_new(1, sizeof(*session));
+	int result;
+
+	session->ops = engine;
+	session->frontend_ops = frontend;
+	session_init(session, options);
+	result = run(session, mask, err);
+	if (result)
+		abandon(session);
+	else
+		*status = exit_status(session);
+	sys_ticks(0);
+	session_fini(session);
+	free(session);
+	return result;
+}

@@ -1,0 +1,88 @@
+/* session_private: what the parts of the session share. session.c runs it, session_arm.c
+ * finds and arms the watches, session_report.c tells what came of it. */
+#ifndef WATCHPROF_SESSION_PRIVATE_H
+#define WATCHPROF_SESSION_PRIVATE_H
+
+#include "watchprof/dr.h"
+#include "watchprof/session.h"
+#include "watchprof/symbols.h"
+
+enum watch_state {
+	WATCH_PENDING, /* no module has the name yet */
+	WATCH_ARMED,
+	WATCH_ENDED, /* the image that had it is gone */
+};
+
+/* A watch and what has become of it in the target. */
+struct session_watch {
+	enum watch_state state;
+	char *object; /* what the name was resolved to */
+	unsigned slots;
+	bool was_told; /* that it is pending */
+	/* The watched bytes when it was armed, and whether they differ at the end. */
+	unsigned char before[DR_BYTES_MAX];
+	size_t before_len;
+	bool compared, changed;
+	struct span last; /* as last armed */
+};
+
+struct session {
+	const struct options *options;
+	const struct engine_ops *ops;
+	const struct frontend_ops *frontend_ops;
+	struct frontend *frontend;
+	struct engine *engine;
+	struct symbols *symbols;
+	struct profile *profile;
+
+	pid_t pid;
+	bool is_launch;
+	bool was_armed; /* something was armed at least once */
+	uint64_t hook;	/* the address armed for changes of the list of libraries; 0: none */
+	struct loader loader;
+
+	struct span spans[WATCHES_MAX];
+	const char *text[WATCHES_MAX];
+	struct session_watch watches[WATCHES_MAX];
+
+	int signal_fd;
+	uint64_t start_ns, end_ns, next_tick_ns, grace_ns;
+	uint64_t start_unix_s;
+	int signal;	     /* the one that ends the run; 0: none */
+	bool is_done, has_exited, is_killed;
+	int status; /* wait status, if has_exited */
+	char *end;	     /* why the run ended */
+
+	/* For the report. */
+	char *command, *build_id, *kernel, *machine;
+	char **warnings;
+	size_t n_warnings;
+};
+
+/* Remember a warning for the report, and tell it now. Takes ownership of text. */
+void session_warn(struct session *session, char *text);
+
+/* A line on stderr where -v asks for it. */
+void session_say(const struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Before anything is touched: find the names in a running process and see that they fit. */
+int session_prepare(struct session *session, struct err *err);
+
+/* Arm what session_prepare() found. */
+int session_arm(struct session *session, struct err *err);
+
+/* The process runs a new image. */
+int session_take_image(struct session *session, struct err *err);
+
+/* The process reached the hook: libraries came or went. */
+int session_take_modules(struct session *session, struct err *err);
+
+/* Compare the watched bytes with what they were, while the target lives. */
+void session_compare(struct session *session);
+
+/* The state of the run as a report, which points into the session. watches has room for
+ * all of them. */
+struct report session_report(const struct session *session, struct report_watch *watches);
+
+#endif

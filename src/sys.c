@@ -1,0 +1,205 @@
+/* sys.c owns the system calls that trace. It keeps no state and decides nothing. */
+#include "watchprof/sys.h"
+
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SEIZE_OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+
+static long request(enum __ptrace_request what, pid_t tid, uintptr_t addr, uintptr_t data)
+{
+	return ptrace(what, tid, (void *)addr, (void *)data) < 0 ? -errno : 0;
+}
+
+int sys_seize(pid_t tid)
+{
+	return (int)request(PTRACE_SEIZE, tid, 0, SEIZE_OPTIONS);
+}
+
+int sys_interrupt(pid_t tid)
+{
+	return (int)request(PTRACE_INTERRUPT, tid, 0, 0);
+}
+
+int sys_cont(pid_t tid, int sig)
+{
+	return (int)request(PTRACE_CONT, tid, 0, (uintptr_t)sig);
+}
+
+int sys_listen(pid_t tid)
+{
+	return (int)request(PTRACE_LISTEN, tid, 0, 0);
+}
+
+int sys_detach(pid_t tid, int sig)
+{
+	return (int)request(PTRACE_DETACH, tid, 0, (uintptr_t)sig);
+}
+
+static uintptr_t debugreg_offset(unsigned n)
+{
+	return offsetof(struct user, u_debugreg) + n * sizeof(((struct user *)0)->u_debugreg[0]);
+}
+
+int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value)
+{
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKUSER, tid, (void *)debugreg_offset(n), NULL);
+	if (errno)
+		return -errno;
+	*value = (uint64_t)word;
+	return 0;
+}
+
+int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value)
+{
+	return (int)request(PTRACE_POKEUSER, tid, debugreg_offset(n), value);
+}
+
+int sys_regs_get(pid_t tid, struct user_regs_struct *regs)
+{
+	return (int)request(PTRACE_GETREGS, tid, 0, (uintptr_t)regs);
+}
+
+int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
+{
+	return (int)request(PTRACE_SETREGS, tid, 0, (uintptr_t)regs);
+}
+
+int sys_siginfo_get(pid_t tid, siginfo_t *info)
+{
+	return (int)request(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);
+}
+
+int sys_eventmsg_get(pid_t tid, unsigned long *message)
+{
+	return (int)request(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)message);
+}
+
+int sys_sigmask_get(pid_t tid, uint64_t *mask)
+{
+	return (int)request(PTRACE_GETSIGMASK, tid, sizeof(*mask), (uintptr_t)mask);
+}
+
+int sys_sigmask_set(pid_t tid, uint64_t mask)
+{
+	return (int)request(PTRACE_SETSIGMASK, tid, sizeof(mask), (uintptr_t)&mask);
+}
+
+pid_t sys_wait(int *status, bool block)
+{
+	pid_t tid = waitpid(-1, status, __WALL | (block ? 0 : WNOHANG));
+
+	return tid < 0 ? -errno : tid;
+}
+
+ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+/* The child's part of a launch: wait to be released, exec, tell why it failed. */
+static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int go, int result)
+{
+	char byte;
+	int failure;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(127); /* the tracer gave up or is gone */
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+	failure = errno;
+	if (write(result, &failure, sizeof(failure)) < 0)
+		_exit(126);
+	_exit(failure == ENOENT ? 127 : 126);
+}
+
+int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch)
+{
+	int go[2], result[2], failure;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(result, O_CLOEXEC)) {
+		failure = errno;
+		goto close_go;
+	}
+	launch->pid = fork();
+	if (launch->pid == 0) {
+		close(go[1]);
+		launch_child(argv, mask, go[0], result[1]);
+	}
+	failure = launch->pid < 0 ? errno : -sys_seize(launch->pid);
+	if (failure)
+		goto end_child;
+	close(go[0]);
+	close(result[1]);
+	launch->go_fd = go[1];
+	launch->result_fd = result[0];
+	return 0;
+end_child:
+	if (launch->pid > 0) {
+		kill(launch->pid, SIGKILL);
+		waitpid(launch->pid, NULL, 0);
+	}
+	close(result[0]);
+	close(result[1]);
+close_go:
+	close(go[0]);
+	close(go[1]);
+	return -failure;
+}
+
+void sys_launch_go(struct launch *launch)
+{
+	if (write(launch->go_fd, "", 1) < 0)
+		close(launch->go_fd); /* the child has died: the wait tells */
+	else
+		close(launch->go_fd);
+	launch->go_fd = -1;
+}
+
+int sys_launch_result(struct launch *launch)
+{
+	int failure = 0;
+
+	if (read(launch->result_fd, &failure, sizeof(failure)) != (ssize_t)sizeof(failure))
+		failure = 0;
+	close(launch->result_fd);
+	launch->result_fd = -1;
+	return -failure;
+}
+
+void sys_kill(pid_t pid, int sig)
+{
+	kill(pid, sig);
+}
+
+static void tick(int sig)
+{
+	(void)sig; /* its only work is to interrupt a wait */
+}
+
+void sys_ticks(uint64_t period_ns)
+{
+	struct timeval period = {.tv_sec = (time_t)(period_ns / NS_PER_S),
+		.tv_usec = (suseconds_t)(period_ns % NS_PER_S / 1000)};
+	struct itimerval timer = {period, period};
+	struct sigaction action = {.sa_handler = tick};
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}

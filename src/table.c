@@ -1,0 +1,135 @@
+/* table.c owns the columns: their names, cells and alignment. It knows no file format. */
+#include "watchprof/table.h"
+
+#include "watchprof/util.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+static const struct column columns[N_COLUMNS] = {
+	[COLUMN_HITS] = {"hits", true},
+	[COLUMN_SHARE] = {"share", true},
+	[COLUMN_READS] = {"reads", true},
+	[COLUMN_WRITES] = {"writes", true},
+	[COLUMN_WATCH] = {"watch", false},
+	[COLUMN_FUNCTION] = {"function", false},
+	[COLUMN_FILE] = {"file", false},
+	[COLUMN_LINE] = {"line", true},
+	[COLUMN_MODULE] = {"module", false},
+};
+
+const struct column *table_column(enum column_id id)
+{
+	return &columns[id];
+}
+
+static char *count_cell(uint64_t count, bool known)
+{
+	return known ? text_format("%" PRIu64, count) : text_copy("-");
+}
+
+static char *text_cell(const char *text)
+{
+	return text_copy(text && *text ? text : "-");
+}
+
+char *table_cell(enum column_id id, const struct row *row, const char *const *watch_text)
+{
+	static const struct loc nowhere;
+	const struct loc *loc = row->loc ? row->loc : &nowhere;
+
+	switch (id) {
+	case COLUMN_HITS:
+		return count_cell(row->hits, true);
+	case COLUMN_SHARE:
+		return text_format("%.4f", row->share);
+	case COLUMN_READS:
+		return count_cell(row->reads, row->reads_known);
+	case COLUMN_WRITES:
+		return count_cell(row->writes, row->writes_known);
+	case COLUMN_WATCH:
+		return text_cell(watch_text[row->watch]);
+	case COLUMN_FUNCTION:
+		return text_cell(loc->function);
+	case COLUMN_FILE:
+		return text_cell(loc->file);
+	case COLUMN_LINE:
+		return count_cell(loc->line, loc->line != 0);
+	case COLUMN_MODULE:
+		return text_cell(loc->module);
+	case N_COLUMNS:
+		break;
+	}
+	return text_copy("-");
+}
+
+/* Screen columns that a text takes: one per character, two for wide ones; bytes if the
+ * locale cannot tell. */
+static size_t text_width(const char *text)
+{
+	wchar_t wide[1024];
+	size_t n = mbstowcs(wide, text, ARRAY_LEN(wide) - 1);
+	int width;
+
+	if (n == (size_t)-1 || n == ARRAY_LEN(wide) - 1)
+		return strlen(text);
+	wide[n] = L'\0';
+	width = wcswidth(wide, n);
+	return width < 0 ? strlen(text) : (size_t)width;
+}
+
+static char *people_cell(enum column_id id, const struct row *row, const char *const *watch_text)
+{
+	char *cell, *escaped;
+
+	if (id == COLUMN_SHARE)
+		return text_format("%.1f%%", row->share * 100);
+	cell = table_cell(id, row, watch_text);
+	escaped = text_escaped(cell);
+	free(cell);
+	return escaped;
+}
+
+static void line_write(FILE *out, const char *indent, const enum column_id *ids, size_t n_ids,
+	char *const *cells, const size_t *widths)
+{
+	fputs(indent, out);
+	for (size_t c = 0; c < n_ids; c++) {
+		int pad = (int)(widths[c] - text_width(cells[c]));
+
+		if (columns[ids[c]].is_number)
+			fprintf(out, "%*s", pad, "");
+		fputs(cells[c], out);
+		if (c + 1 == n_ids)
+			break;
+		if (!columns[ids[c]].is_number)
+			fprintf(out, "%*s", pad, "");
+		fputs("  ", out);
+	}
+	fputc('\n', out);
+}
+
+void table_write(FILE *out, const char *indent, const enum column_id *ids, size_t n_ids,
+	const struct row *rows, size_t n_rows, const char *const *watch_text)
+{
+	char **cells = mem_new((n_rows + 1) * n_ids, sizeof(*cells));
+	size_t widths[N_COLUMNS] = {0};
+
+	for (size_t r = 0; r <= n_rows; r++) {
+		for (size_t c = 0; c < n_ids; c++) {
+			char *cell = r == 0 ? text_copy(columns[ids[c]].name)
+					    : people_cell(ids[c], &rows[r - 1], watch_text);
+
+			cells[r * n_ids + c] = cell;
+			if (text_width(cell) > widths[c])
+				widths[c] = text_width(cell);
+		}
+	}
+	for (size_t r = 0; r <= n_rows; r++)
+		line_write(out, indent, ids, n_ids, cells + r * n_ids, widths);
+	for (size_t i = 0; i < (n_rows + 1) * n_ids; i++)
+		free(cells[i]);
+	free(cells);
+}

@@ -1,0 +1,554 @@
+/* tracee.c owns every thread's tracing state and the order in which stops are served.
+ * It never looks at a debug register and never decides what a trap means.
+ *
+ * Rules that it relies on (ptrace(2), facts.md section 2): a seized thread's status word
+ * tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
+ * reported after those of all its threads; exec is reported under the leader's id. */
+#include "watchprof/tracee.h"
+
+#include "watchprof/attach_error.h"
+#include "watchprof/procfs.h"
+#include "watchprof/stop.h"
+#include "watchprof/sys.h"
+#include "watchprof/syscall_restart.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+/* After this many stops taken one at a time, all that are ready are collected, so that
+ * a thread that always is ready first cannot starve the others. */
+#define EVENTS_BETWEEN_DRAINS 16
+
+enum thread_state {
+	THREAD_RUNNING,
+	THREAD_READY,  /* stopped; its stop waits in the ready queue */
+	THREAD_HELD,   /* stopped; its stop was handed to the engine */
+	THREAD_PARKED, /* stopped by tracees_stop(), with nothing to report */
+};
+
+struct thread {
+	pid_t tid, pid;
+	enum thread_state state;
+	struct stop stop;
+	int status;
+	bool gone;	 /* it has ended; it is only kept for its entry in the queue */
+	bool fresh;	 /* its first stop is still to come */
+	bool born;	 /* created while traced */
+	bool visit;	 /* the engine wants to see its next stop, whatever that is */
+	bool group_stop; /* its present stop is a job-control stop */
+	struct thread_mark mark;
+	LIST_ENTRY(thread) all;
+	STAILQ_ENTRY(thread) ready;
+};
+
+struct tracees {
+	void *by_tid; /* tsearch tree */
+	LIST_HEAD(, thread) all;
+	STAILQ_HEAD(, thread) ready;
+	size_t n_threads;
+	unsigned since_drain;
+};
+
+static int tid_compare(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+struct tracees *tracees_new(void)
+{
+	struct tracees *tracees = mem_new(1, sizeof(*tracees));
+
+	LIST_INIT(&tracees->all);
+	STAILQ_INIT(&tracees->ready);
+	return tracees;
+}
+
+static struct thread *thread_find(const struct tracees *tracees, pid_t tid)
+{
+	struct thread key = {.tid = tid};
+	struct thread **found = tfind(&key, &tracees->by_tid, tid_compare);
+
+	return found ? *found : NULL;
+}
+
+static struct thread *thread_add(struct tracees *tracees, pid_t pid, pid_t tid)
+{
+	struct thread *thread = mem_new(1, sizeof(*thread));
+
+	thread->pid = pid;
+	thread->tid = tid;
+	if (!tsearch(thread, &tracees->by_tid, tid_compare))
+		die("out of memory");
+	LIST_INSERT_HEAD(&tracees->all, thread, all);
+	tracees->n_threads++;
+	return thread;
+}
+
+/* Take a thread out of the tables; its memory stays while the ready queue has it. */
+static void thread_remove(struct tracees *tracees, struct thread *thread)
+{
+	tdelete(thread, &tracees->by_tid, tid_compare);
+	LIST_REMOVE(thread, all);
+	tracees->n_threads--;
+	thread->gone = true;
+	if (thread->state != THREAD_READY)
+		free(thread);
+}
+
+void tracees_free(struct tracees *tracees)
+{
+	struct thread *thread;
+
+	if (!tracees)
+		return;
+	while ((thread = LIST_FIRST(&tracees->all)))
+		thread_remove(tracees, thread);
+	while ((thread = STAILQ_FIRST(&tracees->ready))) {
+		STAILQ_REMOVE_HEAD(&tracees->ready, ready);
+		free(thread);
+	}
+	free(tracees);
+}
+
+/* Seize the threads that are not yet traced; returns how many were new, or -errno when the
+ * first thread of all is refused. A thread that ends meanwhile is no failure. */
+static int seize_new(struct tracees *tracees, pid_t pid)
+{
+	size_t n;
+	pid_t *tids = procfs_threads(pid, &n);
+	int seized = 0, result = n ? 0 : -ESRCH;
+
+	for (size_t i = 0; i < n; i++) {
+		if (thread_find(tracees, tids[i]))
+			continue;
+		result = sys_seize(tids[i]);
+		if (result == 0) {
+			thread_add(tracees, pid, tids[i]);
+			seized++;
+		} else if (result != -ESRCH && tids[i] != pid && seized + tracees->n_threads > 0) {
+			/* Born of a thread that is traced, it is traced already: its first stop
+			 * tells. A dead thread refuses with EPERM. */
+			result = 0;
+		} else if (result == -EPERM && tids[i] == pid && procfs_living_thread(pid) != pid) {
+			result = 0; /* the leader has exited, its threads live */
+		} else if (result != -ESRCH) {
+			break;
+		}
+	}
+	free(tids);
+	return result && !seized ? result : seized;
+}
+
+int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
+{
+	int seized;
+
+	while ((seized = seize_new(tracees, pid)) > 0)
+		;
+	if (tracees->n_threads > 0 && seized != -ESRCH)
+		return 0;
+	return attach_error(pid, seized < 0 ? -seized : ESRCH, err);
+}
+
+static void ready_put(struct tracees *tracees, struct thread *thread, int status)
+{
+	thread->status = status;
+	thread->stop = stop_decode(status);
+	thread->state = THREAD_READY;
+	thread->group_stop = thread->stop.kind == STOP_GROUP;
+	STAILQ_INSERT_TAIL(&tracees->ready, thread, ready);
+}
+
+/* A thread that nobody announced: a new thread of a traced process (its first stop may
+ * come before its creator's event), or a process that a clone() without CLONE_THREAD made, which
+ * is not followed. Its registers are unarmed, so that it can leave at once. */
+static struct thread *stranger_admit(struct tracees *tracees, pid_t tid, struct stop stop)
+{
+	struct procfs_status status;
+	struct thread *thread, *known;
+
+	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
+		return NULL;
+	if (procfs_status(tid, &status)) {
+		LIST_FOREACH (known, &tracees->all, all) {
+			if (known->pid != status.tgid)
+				continue;
+			thread = thread_add(tracees, status.tgid, tid);
+			thread->fresh = thread->born = true;
+			return thread;
+		}
+	}
+	sys_detach(tid, stop.kind == STOP_SIGNAL ? stop.value : 0);
+	return NULL;
+}
+
+static void status_take(struct tracees *tracees, pid_t tid, int status)
+{
+	struct stop stop = stop_decode(status);
+	struct thread *thread = thread_find(tracees, tid);
+
+	if (thread && thread->state == THREAD_READY) {
+		/* Killed while its stop waited: the end replaces the stop. */
+		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
+		thread->state = THREAD_RUNNING;
+	}
+	if (!thread)
+		thread = stranger_admit(tracees, tid, stop);
+	if (!thread)
+		return;
+	ready_put(tracees, thread, status);
+	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
+		thread_remove(tracees, thread); /* the id may be used again at once */
+}
+
+static void drain(struct tracees *tracees)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = sys_wait(&status, false)) > 0)
+		status_take(tracees, tid, status);
+	tracees->since_drain = 0;
+}
+
+/* Wait for stops until one is in the ready queue. False: the deadline came first, or there
+ * is nobody left to wait for. */
+static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
+{
+	int status;
+	pid_t tid;
+
+	if (tracees->n_threads > 1 && ++tracees->since_drain >= EVENTS_BETWEEN_DRAINS)
+		drain(tracees);
+	while (STAILQ_EMPTY(&tracees->ready)) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		tid = sys_wait(&status, true);
+		if (tid > 0)
+			status_take(tracees, tid, status);
+		else if (tid != -EINTR)
+			return false;
+	}
+	return true;
+}
+
+static struct thread *ready_take(struct tracees *tracees)
+{
+	struct thread *thread = STAILQ_FIRST(&tracees->ready);
+
+	STAILQ_REMOVE_HEAD(&tracees->ready, ready);
+	thread->state = THREAD_HELD;
+	return thread;
+}
+
+/* Exec by any thread makes it the leader and ends all others without a word (ptrace(2)). */
+static struct thread *exec_settle(struct tracees *tracees, struct thread *leader)
+{
+	struct thread *thread, *next;
+
+	for (thread = LIST_FIRST(&tracees->all); thread; thread = next) {
+		next = LIST_NEXT(thread, all);
+		if (thread->pid != leader->pid || thread == leader)
+			continue;
+		if (thread->state == THREAD_READY)
+			STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
+		thread->state = THREAD_HELD;
+		thread_remove(tracees, thread);
+	}
+	leader->mark = (struct thread_mark){0};
+	leader->fresh = false;
+	return leader;
+}
+
+/* Has the process ended with this thread? The leader's status is the process's. */
+static bool is_process_end(const struct thread *thread)
+{
+	return thread->gone && thread->tid == thread->pid;
+}
+
+/* The event that a stop is for the engine; false: there is none, and the thread runs again. */
+static bool event_make(struct tracees *tracees, struct thread *thread, struct tracee_event *out)
+{
+	int sig = thread->stop.kind == STOP_SIGNAL ? thread->stop.value : 0;
+
+	*out = (struct tracee_event){
+		.thread = thread, .pid = thread->pid, .tid = thread->tid, .sig = sig, .born = thread->born};
+	if (thread->stop.kind == STOP_EXEC) {
+		out->kind = TRACEE_EXEC;
+		exec_settle(tracees, thread);
+		return true;
+	}
+	if (sig == SIGTRAP) {
+		out->kind = TRACEE_TRAP;
+		thread->visit = false; /* this stop answered the interrupt, too */
+		return true;
+	}
+	if (thread->visit && thread->stop.kind == STOP_TRAPPED)
+		syscall_restart(thread->tid);
+	if (thread->fresh || thread->visit) {
+		out->kind = TRACEE_VISIT;
+		out->born = thread->fresh && thread->born;
+		thread->fresh = thread->visit = false;
+		return true;
+	}
+	tracee_resume(tracees, thread, sig);
+	return false;
+}
+
+void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out)
+{
+	while (tracees->n_threads > 0 || !STAILQ_EMPTY(&tracees->ready)) {
+		struct thread *thread;
+		bool is_end;
+
+		if (!ready_wait(tracees, deadline_ns)) {
+			*out = (struct tracee_event){
+				.kind = clock_now_ns() < deadline_ns ? TRACEE_NONE : TRACEE_DEADLINE};
+			return;
+		}
+		thread = ready_take(tracees);
+		if (thread->gone) {
+			is_end = is_process_end(thread);
+			*out = (struct tracee_event){.kind = TRACEE_EXITED,
+				.pid = thread->pid,
+				.tid = thread->tid,
+				.status = thread->status};
+			free(thread);
+			if (is_end)
+				return;
+			continue;
+		}
+		if (event_make(tracees, thread, out))
+			return;
+	}
+	*out = (struct tracee_event){.kind = TRACEE_NONE};
+}
+
+void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
+{
+	(void)tracees;
+	thread->state = THREAD_RUNNING;
+	if (thread->group_stop)
+		sys_listen(thread->tid);
+	else
+		sys_cont(thread->tid, sig);
+}
+
+/* While stopping all: a thread that answers with nothing of its own to say is parked. */
+static void park(struct tracees *tracees)
+{
+	struct thread *thread, *next;
+
+	for (thread = STAILQ_FIRST(&tracees->ready); thread; thread = next) {
+		next = STAILQ_NEXT(thread, ready);
+		if (thread->gone || thread->fresh || !thread->visit ||
+			(thread->stop.kind != STOP_TRAPPED && thread->stop.kind != STOP_GROUP))
+			continue;
+		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
+		if (thread->stop.kind == STOP_TRAPPED)
+			syscall_restart(thread->tid);
+		thread->visit = false;
+		thread->state = THREAD_PARKED;
+	}
+}
+
+/* A leader that has exited before its threads: no stop and no status comes from it while
+ * they live. */
+static bool is_dead_leader(const struct thread *thread)
+{
+	struct procfs_status status;
+
+	return thread->tid == thread->pid &&
+		(!procfs_status(thread->tid, &status) || status.state == 'Z');
+}
+
+/* Ask all running threads of pid (0: of all) to stop; how many were asked or still run. */
+static size_t interrupt_running(struct tracees *tracees, pid_t pid)
+{
+	struct thread *thread;
+	size_t n = 0;
+
+	LIST_FOREACH (thread, &tracees->all, all) {
+		if (thread->state != THREAD_RUNNING || (pid && thread->pid != pid))
+			continue;
+		if (!thread->visit && sys_interrupt(thread->tid) == 0)
+			thread->visit = true;
+		if (!is_dead_leader(thread))
+			n++; /* also one that vanished (ESRCH): it owes its exit status */
+	}
+	return n;
+}
+
+bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_now_ns() + timeout_ns;
+	int status;
+	pid_t tid;
+
+	while (interrupt_running(tracees, pid) > 0) {
+		if (clock_now_ns() >= deadline)
+			return false;
+		tid = sys_wait(&status, true);
+		if (tid == -EINTR)
+			continue;
+		if (tid <= 0)
+			return true; /* nobody is left */
+		status_take(tracees, tid, status);
+		drain(tracees);
+		park(tracees);
+	}
+	return true;
+}
+
+void tracees_go(struct tracees *tracees, pid_t pid)
+{
+	struct thread *thread;
+
+	LIST_FOREACH (thread, &tracees->all, all) {
+		if (thread->state == THREAD_PARKED && (!pid || thread->pid == pid))
+			tracee_resume(tracees, thread, 0);
+		else if (thread->state != THREAD_RUNNING && (!pid || thread->pid == pid))
+			thread->visit = false; /* its own stop answered the interrupt */
+	}
+}
+
+/* Let the thread run into the trap that its DR6 announces. Only its own stop is taken; if
+ * it ends or another signal comes first, that is what it leaves with. */
+static void trap_await(struct tracees *tracees, struct thread *thread)
+{
+	uint64_t deadline = clock_now_ns() + NS_PER_S;
+	int status;
+	pid_t tid;
+
+	/* PTRACE_CONT even from a job-control stop: the trap comes before any instruction, and
+	 * detaching puts the thread back into the stop that its group is in. */
+	thread->state = THREAD_RUNNING;
+	sys_cont(thread->tid, 0);
+	while (thread->state == THREAD_RUNNING && clock_now_ns() < deadline) {
+		tid = sys_wait(&status, true);
+		if (tid > 0)
+			status_take(tracees, tid, status);
+		else if (tid != -EINTR)
+			return;
+	}
+}
+
+void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours, bool in_flight)
+{
+	int sig;
+
+	if (in_flight) {
+		trap_await(tracees, thread);
+		ours = thread->stop.kind == STOP_SIGNAL && thread->stop.value == SIGTRAP;
+	}
+	sig = thread->stop.kind == STOP_SIGNAL && !ours ? thread->stop.value : 0;
+	if (thread->state == THREAD_PARKED)
+		sig = 0;
+	sys_detach(thread->tid, sig);
+	if (thread->state == THREAD_READY) {
+		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
+		thread->state = THREAD_HELD;
+	}
+	if (thread->gone)
+		free(thread);
+	else
+		thread_remove(tracees, thread);
+}
+
+/* Run the child from its first instruction in the fork to its exec stop; its end instead
+ * means that the exec failed. */
+static int exec_await(struct tracees *tracees, pid_t pid)
+{
+	int status;
+	pid_t tid;
+
+	for (;;) {
+		tid = sys_wait(&status, true);
+		if (tid == -EINTR)
+			continue;
+		if (tid < 0)
+			return -1;
+		if (tid != pid) {
+			status_take(tracees, tid, status);
+			continue;
+		}
+		switch (stop_decode(status).kind) {
+		case STOP_EXITED:
+		case STOP_KILLED:
+			return -1;
+		case STOP_EXEC:
+			ready_put(tracees, thread_add(tracees, pid, pid), status);
+			return 0;
+		case STOP_SIGNAL:
+			sys_cont(pid, stop_decode(status).value);
+			break;
+		case STOP_GROUP:
+			sys_listen(pid);
+			break;
+		default:
+			sys_cont(pid, 0);
+		}
+	}
+}
+
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, pid_t *pid,
+	struct err *err)
+{
+	struct launch launch;
+	int result = sys_launch(argv, mask, &launch);
+
+	if (result)
+		return launch_error(argv[0], -result, err);
+	sys_launch_go(&launch);
+	*pid = launch.pid;
+	result = exec_await(tracees, launch.pid);
+	if (result == 0) {
+		sys_launch_result(&launch);
+		return 0;
+	}
+	return exec_error(argv[0], -sys_launch_result(&launch), err);
+}
+
+struct thread *tracees_first(const struct tracees *tracees, const struct thread *former)
+{
+	return former ? LIST_NEXT(former, all) : LIST_FIRST(&tracees->all);
+}
+
+pid_t thread_tid(const struct thread *thread)
+{
+	return thread->tid;
+}
+
+pid_t thread_pid(const struct thread *thread)
+{
+	return thread->pid;
+}
+
+bool thread_is_stopped(const struct thread *thread)
+{
+	return thread->state != THREAD_RUNNING;
+}
+
+int thread_stop_signal(const struct thread *thread)
+{
+	bool at_signal = (thread->state == THREAD_READY || thread->state == THREAD_HELD) &&
+		thread->stop.kind == STOP_SIGNAL;
+
+	return at_signal ? thread->stop.value : 0;
+}
+
+struct thread_mark *thread_mark(struct thread *thread)
+{
+	return &thread->mark;
+}
+
+size_t tracees_count(const struct tracees *tracees)
+{
+	return tracees->n_threads;
+}

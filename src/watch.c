@@ -1,0 +1,195 @@
+/* watch.c owns the grammar of -e. It knows no target: names stay names. */
+#include "watchprof/watch.h"
+
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The longest EXPR accepted; C++ template names reach a few kilobytes. */
+#define WATCH_TEXT_MAX 16384
+
+static const struct {
+	const char *form;
+	enum watch_access access;
+} access_forms[] = {
+	/* The first form of each kind is its name in outputs. */
+	{"rw", ACCESS_READ_WRITE}, {"w", ACCESS_WRITE},	  {"r", ACCESS_READ},	{"x", ACCESS_EXECUTE},
+	{"rw-", ACCESS_READ_WRITE}, {"-w-", ACCESS_WRITE}, {"r--", ACCESS_READ}, {"--x", ACCESS_EXECUTE},
+};
+
+const char *access_name(enum watch_access access)
+{
+	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
+		if (access_forms[i].access == access)
+			return access_forms[i].form;
+	}
+	return "?";
+}
+
+static int access_parse(const char *text, const char *form, struct watch *watch, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
+		if (strcmp(form, access_forms[i].form) == 0) {
+			watch->access = access_forms[i].access;
+			return 0;
+		}
+	}
+	if (strchr(form, ','))
+		return err_set(err, "%s: filters after the access are not supported; give rw, w, r or x alone",
+			text);
+	if (strcmp(form, "---") == 0)
+		return err_set(err, "%s: '---' clears a watch, and there is none to clear at the start", text);
+	return err_set(err, "%s: bad access '%s': use rw, w, r or x (or rw-, -w-, r--, --x)", text, form);
+}
+
+/* Cut `:ACCESS` off the end of expr. A colon that belongs to a `::` is part of a name. */
+static int access_cut(const char *text, char *expr, struct watch *watch, struct err *err)
+{
+	char *colon = strrchr(expr, ':');
+
+	watch->access = ACCESS_READ_WRITE;
+	if (!colon || (colon > expr && colon[-1] == ':'))
+		return 0;
+	*colon = '\0';
+	return access_parse(text, colon + 1, watch, err);
+}
+
+/* Cut `/LENGTH` off the end of expr. A slash before anything but a number belongs to a file name. */
+static int length_cut(const char *text, char *expr, struct watch *watch, struct err *err)
+{
+	char *slash = strrchr(expr, '/'), *end;
+
+	if (!slash || slash[1] < '0' || slash[1] > '9' || strstr(slash, "::"))
+		return 0;
+	errno = 0;
+	watch->length = strtoull(slash + 1, &end, 0);
+	if (*end || errno)
+		return err_set(err, "%s: bad length '%s': give a number of bytes", text, slash + 1);
+	if (watch->length == 0)
+		return err_set(err, "%s: a length of 0 bytes watches nothing", text);
+	*slash = '\0';
+	return 0;
+}
+
+/* Cut `+OFFSET` or `-OFFSET` off the end of expr. In a C++ name a sign can only follow
+ * the word operator, where no digit follows it, or stand inside brackets. */
+static int offset_cut(const char *text, char *expr, struct watch *watch, struct err *err)
+{
+	char *sign = expr + strlen(expr), *end;
+
+	while (sign > expr && *sign != '+' && *sign != '-')
+		sign--;
+	if (sign == expr || sign[1] < '0' || sign[1] > '9' || strpbrk(sign, ">)]"))
+		return 0;
+	/* The size of an offset is limited so that no address can wrap around. */
+	errno = 0;
+	watch->offset = strtoll(sign + 1, &end, 0);
+	if (*end || errno || watch->offset > INT32_MAX)
+		return err_set(err, "%s: bad offset '%s': give a number of bytes below 2^31", text, sign);
+	if (*sign == '-')
+		watch->offset = -watch->offset;
+	*sign = '\0';
+	return 0;
+}
+
+static int address_parse(const char *text, const char *expr, struct watch *watch, struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	watch->address = strtoull(expr, &end, 16);
+	if (*end || errno || end == expr + 2)
+		return err_set(err, "%s: bad address '%s': give it as 0x and hexadecimal digits", text, expr);
+	if (watch->access == ACCESS_EXECUTE)
+		return 0;
+	if (watch->length == 0)
+		return err_set(err, "%s: a plain address needs a length, for example %s/4:%s", text, expr,
+			access_name(watch->access));
+	if (watch->address + watch->length < watch->address)
+		return err_set(err, "%s: the range ends beyond the last address", text);
+	return 0;
+}
+
+/* The `::` that ends a file qualifier: what stands before it has a dot or a slash, which
+ * no C++ scope has outside its brackets. NULL: there is none. */
+static char *file_end(char *expr)
+{
+	char *colons = strstr(expr, "::");
+	char *mark = strpbrk(expr, "./<({");
+
+	if (!colons || !mark || mark > colons || (*mark != '.' && *mark != '/'))
+		return NULL;
+	return colons;
+}
+
+static int name_parse(const char *text, char *expr, struct watch *watch, struct err *err)
+{
+	char *bang = strchr(expr, '!'), *colons;
+
+	if (bang && bang[1] != '=') { /* operator!= is a name */
+		if (bang == expr)
+			return err_set(err, "%s: no module before '!'", text);
+		*bang = '\0';
+		watch->module = text_copy(expr);
+		expr = bang + 1;
+	}
+	colons = file_end(expr);
+	if (colons) {
+		*colons = '\0';
+		watch->file = text_copy(expr);
+		expr = colons + 2;
+	}
+	if (!*expr)
+		return err_set(err, "%s: no variable is named", text);
+	if (strncmp(expr, "0x", 2) == 0)
+		return err_set(err, "%s: an address stands alone, without a module or a file", text);
+	if (*expr == '*' || *expr == '&' || *expr == '(' || strpbrk(expr, "[]") || strstr(expr, "->"))
+		return err_set(err,
+			"%s: members, elements and pointers are not supported; "
+			"name a variable, name+OFFSET, or 0xADDRESS/LENGTH",
+			text);
+	watch->name = text_copy(expr);
+	return 0;
+}
+
+static int expr_parse(const char *text, char *expr, struct watch *watch, struct err *err)
+{
+	if (access_cut(text, expr, watch, err) || length_cut(text, expr, watch, err))
+		return -1;
+	if (strncmp(expr, "0x", 2) == 0)
+		return address_parse(text, expr, watch, err);
+	if (offset_cut(text, expr, watch, err))
+		return -1;
+	return name_parse(text, expr, watch, err);
+}
+
+int watch_parse(const char *text, struct watch *watch, struct err *err)
+{
+	size_t len = strlen(text);
+	char *expr;
+	int result;
+
+	*watch = (struct watch){0};
+	if (len == 0)
+		return err_set(err, "an empty watch names nothing: use -e VARIABLE:rw");
+	if (len > WATCH_TEXT_MAX)
+		return err_set(err, "a watch of %zu characters is too long (%d at most)", len, WATCH_TEXT_MAX);
+	expr = text_copy(text);
+	watch->text = text_copy(text);
+	result = expr_parse(text, expr, watch, err);
+	if (result)
+		watch_fini(watch);
+	free(expr);
+	return result;
+}
+
+void watch_fini(struct watch *watch)
+{
+	free(watch->text);
+	free(watch->module);
+	free(watch->file);
+	free(watch->name);
+	*watch = (struct watch){0};
+}
