@@ -82,6 +82,10 @@ static bool slot_implies(const struct dr_slot *slot, const struct span *span)
 
 static int span_check(const struct span *span, const char *text, struct err *err)
 {
+	/* The user half ends at 2^47, or 2^56 with five-level page tables. */
+	if (span->len && (span->addr + span->len) >> 56)
+		return err_set(err, "%s: 0x%llx is not an address of user memory", text,
+			(unsigned long long)span->addr);
 	if (span->access == ACCESS_READ)
 		return err_set(err, "%s: x86 debug registers cannot watch reads alone; use :rw, which "
 				    "counts reads and writes together", text);

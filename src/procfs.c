@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static FILE *proc_open(pid_t pid, const char *name)
 {
@@ -93,6 +92,15 @@ pid_t procfs_living_thread(pid_t pid)
 	}
 	free(tids);
 	return living;
+}
+
+bool procfs_may_inspect(pid_t pid)
+{
+	FILE *file = proc_open(pid, "maps");
+
+	if (file)
+		fclose(file);
+	return file != NULL;
 }
 
 static bool map_parse(char *line, struct procfs_map *map)

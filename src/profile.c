@@ -321,16 +321,14 @@ const struct loc *profile_loc(const struct profile *profile, uint32_t index)
 	return &profile->locs[index].loc;
 }
 
-/* The owner of a hit is its top frame, but for an indirect call through a watched pointer:
- * there the saved ip is already the callee's first instruction, and the access belongs to
+/* Frames before the owner of a hit: none, but for an indirect call through a watched pointer.
+ * There the saved ip is already the callee's first instruction, and the access belongs to
  * the caller, whose return address is the next frame. */
-static const struct loc *path_owner(const struct profile *profile, const struct path *path)
+static unsigned frames_before_owner(const struct profile *profile, const struct path *path)
 {
 	const struct loc *top = profile_loc(profile, profile->frame_locs[path->first]);
 
-	if (top->is_entry && !path->executes && path->n_frames > 1)
-		return profile_loc(profile, profile->frame_locs[path->first + 1]);
-	return top;
+	return top->is_entry && !path->executes && path->n_frames > 1;
 }
 
 static struct row site_row(const struct profile *profile, const struct site *site)
@@ -345,12 +343,14 @@ static struct row site_row(const struct profile *profile, const struct site *sit
 		.pid = site->pid,
 		.tid = site->tid,
 		.path = path->end};
+	unsigned skip;
 
 	if (path->n_frames == 0)
 		return row;
-	row.loc = path_owner(profile, path);
-	row.frames = profile->frame_locs + path->first;
-	row.n_frames = path->n_frames;
+	skip = frames_before_owner(profile, path);
+	row.frames = profile->frame_locs + path->first + skip;
+	row.n_frames = (uint16_t)(path->n_frames - skip);
+	row.loc = profile_loc(profile, row.frames[0]);
 	return row;
 }
 

@@ -309,6 +309,34 @@ static bool may_rename(const char *path)
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
+/* The name under which a report is written before it gets its own. */
+static char *temporary_name(const char *path)
+{
+	return may_rename(path) ? text_format("%s.%d.tmp", path, (int)getpid()) : text_copy(path);
+}
+
+static int unwritable(const char *path, struct err *err)
+{
+	return err_set(err, "%s: the report cannot be written there: %s", path, strerror(errno));
+}
+
+int report_check(const char *path, struct err *err)
+{
+	char *temporary = path ? temporary_name(path) : NULL;
+	bool is_new = path && strcmp(temporary, path) != 0;
+	FILE *out = path ? fopen(temporary, is_new ? "we" : "ae") : NULL;
+	int result = 0;
+
+	if (path && !out)
+		result = unwritable(path, err);
+	if (out)
+		fclose(out);
+	if (out && is_new)
+		unlink(temporary);
+	free(temporary);
+	return result;
+}
+
 int report_save(const char *path, enum report_format format, const struct report *report,
 	struct err *err)
 {
@@ -318,10 +346,10 @@ int report_save(const char *path, enum report_format format, const struct report
 
 	if (!path)
 		return report_write(stdout, format, report, err);
-	temporary = may_rename(path) ? text_format("%s.%d.tmp", path, (int)getpid()) : text_copy(path);
+	temporary = temporary_name(path);
 	out = fopen(temporary, "we");
 	if (!out) {
-		err_set(err, "%s: the report cannot be written there: %s", path, strerror(errno));
+		unwritable(path, err);
 		free(temporary);
 		return -1;
 	}

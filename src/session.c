@@ -3,6 +3,7 @@
 #include "watchprof/session.h"
 
 #include "session_private.h"
+#include "watchprof/attach_error.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -233,6 +234,8 @@ static int open_attach(struct session *session, struct err *err)
 			target.pid, status.tgid, status.tgid);
 	if (target.pid == getpid())
 		return err_set(err, "process %d is watchprof itself", target.pid);
+	if (status.tracer || !procfs_may_inspect(target.pid))
+		return attach_error(target.pid, EPERM, err);
 	if (!procfs_is_64bit(target.pid))
 		return err_set(err, "process %d (%s) is a 32-bit program, which is not supported", target.pid,
 			status.name);
@@ -361,7 +364,7 @@ static void session_init(struct session *session, const struct options *options)
 
 static int run(struct session *session, const sigset_t *mask, struct err *err)
 {
-	if (session->ops->probe(err))
+	if (report_check(session->options->output, err) || session->ops->probe(err))
 		return -1;
 	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
 		return -1;

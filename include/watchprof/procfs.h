@@ -25,6 +25,9 @@ bool procfs_status(pid_t tid, struct procfs_status *out);
  * the process is gone. */
 pid_t *procfs_threads(pid_t pid, size_t *n);
 
+/* May we look into this process? False where the kernel would refuse a tracer, too. */
+bool procfs_may_inspect(pid_t pid);
+
 /* One mapping of /proc/PID/maps. */
 struct procfs_map {
 	uint64_t start, end, offset, inode;

@@ -1,0 +1,14 @@
+/* two_functions: the counter and its two writers, in the program or in a library. */
+volatile int counter;
+void f(void);
+void g(void);
+
+__attribute__((noinline)) void f(void)
+{
+	counter++;
+}
+
+__attribute__((noinline)) void g(void)
+{
+	counter += 2;
+}
