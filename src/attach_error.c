@@ -27,7 +27,7 @@ static int permission_error(pid_t pid, const struct procfs_status *status, struc
 				    "there is nothing to attach to", pid, status->name);
 	if (geteuid() != 0 && !is_mine)
 		return err_set(err, "process %d (%s) belongs to user %u; run watchprof as that user or as root",
-			pid, status->name, status->uid);
+			pid, status->name, status->uid == geteuid() ? status->euid : status->uid);
 	if (scope == 3)
 		return err_set(err, "process %d: this system allows no tracing at all "
 				    "(kernel.yama.ptrace_scope is 3, until the next boot)", pid);

@@ -74,6 +74,9 @@ static unsigned pieces_add(struct dr_slot *list, unsigned n, unsigned max, const
 /* Does every firing of the slot mean a hit of the span? */
 static bool slot_implies(const struct dr_slot *slot, const struct span *span)
 {
+	/* Of an execute watch only the first byte is watched. */
+	if (span->access == ACCESS_EXECUTE && slot->addr != span->addr)
+		return false;
 	if (slot->addr < span->addr || slot->addr + slot->len > span->addr + span->len)
 		return false;
 	return slot->access == span->access ||
@@ -83,7 +86,7 @@ static bool slot_implies(const struct dr_slot *slot, const struct span *span)
 static int span_check(const struct span *span, const char *text, struct err *err)
 {
 	/* The user half ends at 2^47, or 2^56 with five-level page tables. */
-	if (span->len && (span->addr + span->len) >> 56)
+	if (span->len && (span->addr >> 56 || (span->addr + span->len) >> 56))
 		return err_set(err, "%s: 0x%llx is not an address of user memory", text,
 			(unsigned long long)span->addr);
 	if (span->access == ACCESS_READ)

@@ -24,6 +24,7 @@
 #define STACK_FIRST  (16U << 10)
 #define STACK_LIMIT  (1U << 20)
 #define STOP_TIMEOUT NS_PER_S
+#define AWAIT_MAX    3
 
 /* What is armed in one process. */
 struct process {
@@ -67,6 +68,8 @@ static int registers_write(pid_t tid, const struct dr_image *dr)
 		result = sys_debugreg_set(tid, 7, dr->dr7);
 	if (result == 0)
 		result = sys_debugreg_set(tid, 6, 0);
+	if (result)
+		sys_debugreg_set(tid, 7, 0); /* never half an image */
 	return result;
 }
 
@@ -75,7 +78,6 @@ static int thread_refresh(struct engine *engine, struct thread *thread)
 {
 	struct thread_mark *mark = thread_mark(thread);
 	struct process *process = &engine->process;
-	bool is_first = mark->generation == 0;
 	int result;
 
 	if (mark->generation == process->generation)
@@ -84,19 +86,19 @@ static int thread_refresh(struct engine *engine, struct thread *thread)
 	if (result)
 		return result;
 	mark->generation = process->generation;
-	if (is_first && process->dr.dr7)
+	if (!mark->armed && process->dr.dr7) {
+		mark->armed = true;
 		engine->counts.threads_armed++;
+		engine->counts.threads_born += thread_is_born(thread);
+	}
 	return 0;
 }
 
 /* The same for a thread that cannot fail the run: what cannot be armed is counted. */
-static void thread_refresh_late(struct engine *engine, struct thread *thread, bool born)
+static void thread_refresh_late(struct engine *engine, struct thread *thread)
 {
-	uint64_t armed = engine->counts.threads_armed;
 	int result = thread_refresh(engine, thread);
 
-	if (engine->counts.threads_armed > armed)
-		engine->counts.threads_born += born;
 	if (result == 0 || result == -ESRCH)
 		return;
 	engine->counts.threads_unarmed++;
@@ -190,19 +192,26 @@ static int arm_error(pid_t tid, int failure, struct err *err)
 }
 
 /* Before its registers change, take note of a hit that a thread has had and not reported: its
- * DR6 speaks of the slots as they are now. */
-static void note_in_flight(struct engine *engine, struct thread *thread)
+ * DR6 speaks of the image of the generation that was written into it. */
+static void note_in_flight(struct engine *engine, struct thread *thread, const struct dr_image *image,
+	uint32_t generation)
 {
+	struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6;
 
-	if (thread_mark(thread)->generation == 0 || sys_debugreg_get(thread_tid(thread), 6, &dr6))
+	if (mark->generation == 0 || mark->generation == engine->process.generation ||
+		sys_debugreg_get(thread_tid(thread), 6, &dr6) || !(dr6 & DR6_SLOT_BITS))
 		return;
-	thread_mark(thread)->watches |= dr_watches_hit(&engine->process.dr, dr6);
+	if (mark->generation == generation)
+		mark->watches |= dr_watches_hit(image, dr6);
+	else
+		engine->counts.lost++; /* of a set of watches that is gone */
 }
 
 /* Write the process's present image into all its stopped threads; those that could not be
  * stopped are written when they stop. The first failure ends it. */
-static int refresh_all(struct engine *engine, struct err *err)
+static int refresh_all(struct engine *engine, const struct dr_image *former, uint32_t generation,
+	struct err *err)
 {
 	struct thread *thread = NULL;
 	int result;
@@ -210,7 +219,7 @@ static int refresh_all(struct engine *engine, struct err *err)
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		if (!thread_is_stopped(thread))
 			continue;
-		note_in_flight(engine, thread);
+		note_in_flight(engine, thread, former, generation);
 		result = thread_refresh(engine, thread);
 		if (result && result != -ESRCH)
 			return arm_error(thread_tid(thread), -result, err);
@@ -222,7 +231,8 @@ static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *
 {
 	struct process *process = &engine->process;
 	struct dr_image former = process->dr, image;
-	struct engine_counts counts = engine->counts;
+	uint64_t armed = engine->counts.threads_armed, born = engine->counts.threads_born;
+	uint32_t generation = process->generation;
 	struct err ignored;
 	int result;
 
@@ -231,12 +241,13 @@ static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *
 	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
 	process->dr = image;
 	process->generation++;
-	result = refresh_all(engine, err);
+	result = refresh_all(engine, &former, generation, err);
 	if (result) {
 		process->dr = former;
 		process->generation++;
-		engine->counts = counts;
-		refresh_all(engine, &ignored);
+		refresh_all(engine, &former, generation, &ignored);
+		engine->counts.threads_armed = armed;
+		engine->counts.threads_born = born;
 	}
 	unwinder_flush(process->unwinder);
 	tracees_go(engine->tracees, pid);
@@ -310,6 +321,16 @@ static void hit_make(struct engine *engine, const struct tracee_event *event, ui
 		hit_unwind(engine, &regs, &stack, hit);
 }
 
+/* The DR6 bits of the hook's slot. */
+static uint64_t hook_slots(const struct dr_image *dr)
+{
+	uint64_t bits = 0;
+
+	for (unsigned s = 0; s < dr->n_slots; s++)
+		bits |= (uint64_t)(dr->slot[s].watches == HOOK_BIT) << s;
+	return bits;
+}
+
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
  * after each; so its bits mean hits even where the kernel merged our signal with one that
  * was pending. The signal is ours only if its code says so. */
@@ -322,25 +343,26 @@ static bool trap_take(struct engine *engine, const struct tracee_event *event, s
 	uint8_t kind;
 	int sig;
 
-	if (sys_siginfo_get(event->tid, &info) || sys_debugreg_get(event->tid, 6, &dr6))
-		dr6 = 0; /* it was killed meanwhile */
+	if (sys_siginfo_get(event->tid, &info))
+		info.si_code = TRAP_HWBKPT; /* it was killed meanwhile: nothing to pass on */
+	if (sys_debugreg_get(event->tid, 6, &dr6))
+		dr6 = 0;
 	watches = mark->watches;
 	if (mark->generation == engine->process.generation)
 		watches |= dr_watches_hit(dr, dr6);
 	else if (dr6 & DR6_SLOT_BITS)
 		engine->counts.lost++; /* of a set of watches that is gone */
-	kind = hit_kind(dr_access_hit(dr, dr6));
+	kind = hit_kind(dr_access_hit(dr, dr6 & ~hook_slots(dr)));
 	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
 	mark->watches = 0;
 	if (dr6 & DR6_SLOT_BITS)
 		sys_debugreg_set(event->tid, 6, 0);
-	thread_refresh_late(engine, event->thread, false);
+	thread_refresh_late(engine, event->thread);
 	if (watches & HOOK_BIT) {
 		engine->held = event->thread;
 		engine->held_sig = sig;
 		engine->hook_due = true;
-		watches &= ~HOOK_BIT;
-		kind = hit_kind(ACCESS_READ_WRITE); /* of a data hit that came together with it */
+		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
 	if (watches)
 		hit_make(engine, event, watches, kind, &info, sig, hit);
@@ -377,12 +399,16 @@ static bool event_take(struct engine *engine, const struct tracee_event *event, 
 		return true;
 	case TRACEE_EXEC:
 		process_set_image(engine, event->pid);
+		if (thread_mark(event->thread)->generation) /* written while it stood here */
+			registers_write(event->tid, &(struct dr_image){0});
+		*thread_mark(event->thread) = (struct thread_mark){0};
 		engine->held = event->thread;
 		engine->held_sig = 0;
 		*out = ENGINE_IMAGE;
 		return true;
 	case TRACEE_VISIT:
-		thread_refresh_late(engine, event->thread, event->born);
+		note_in_flight(engine, event->thread, &engine->process.dr, engine->process.generation);
+		thread_refresh_late(engine, event->thread);
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
 	case TRACEE_TRAP:
@@ -425,28 +451,37 @@ static bool is_own_trap(const struct thread *thread)
 		info.si_code == TRAP_HWBKPT;
 }
 
-/* Disarm a stopped thread and let it go. */
+/* Disarm a stopped thread and let it go. At a SIGTRAP stop DR6 speaks of that signal (a hit
+ * may have been merged into one of the program's own); at any other, of a trap still to come. */
 static void thread_release(struct engine *engine, struct thread *thread)
 {
-	bool ours = is_own_trap(thread), in_flight;
+	const struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6 = 0;
 
-	if (thread_mark(thread)->generation)
+	if (mark->generation && thread_stop_signal(thread) == 0)
 		sys_debugreg_get(thread_tid(thread), 6, &dr6);
-	in_flight = !ours && ((dr6 & DR6_SLOT_BITS) || thread_mark(thread)->watches);
-	if (thread_mark(thread)->generation)
+	if (mark->generation)
 		registers_write(thread_tid(thread), &(struct dr_image){0});
-	tracee_leave(engine->tracees, thread, ours, in_flight);
+	if ((dr6 & DR6_SLOT_BITS) || (mark->watches && thread_stop_signal(thread) == 0)) {
+		/* An interrupt that is still pending, or its job-control stop, may come first. */
+		for (int i = 0; i < AWAIT_MAX && thread_stop_signal(thread) == 0; i++)
+			tracee_await(engine->tracees, thread);
+	}
+	tracee_leave(engine->tracees, thread, is_own_trap(thread));
 }
 
+/* From the start each time: while one leaves, others may end. */
 static void release_stopped(struct engine *engine)
 {
-	struct thread *thread = tracees_first(engine->tracees, NULL), *next;
+	struct thread *thread = tracees_first(engine->tracees, NULL);
 
-	for (; thread; thread = next) {
-		next = tracees_first(engine->tracees, thread);
-		if (thread_is_stopped(thread))
+	while (thread) {
+		if (thread_is_stopped(thread)) {
 			thread_release(engine, thread);
+			thread = tracees_first(engine->tracees, NULL);
+		} else {
+			thread = tracees_first(engine->tracees, thread);
+		}
 	}
 }
 

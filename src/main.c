@@ -55,7 +55,8 @@ int main(int argc, char **argv)
 	sigset_t blocked, mask;
 	int status = 0, result;
 
-	setlocale(LC_ALL, "");
+	/* Not LC_NUMERIC: numbers in options and reports have a point everywhere. */
+	setlocale(LC_CTYPE, "");
 	crash_handlers_install();
 	result = options_parse(argc, argv, &options, &err);
 	if (result == 0 && options.self_test) {

@@ -194,7 +194,7 @@ static bool path_equal(const struct profile *profile, const struct path *path, c
 	return path->hash == key->hash && path->image == key->image &&
 		path->n_frames == key->n_frames && path->end == key->end &&
 		path->executes == key->executes &&
-		memcmp(profile->frame_addrs + path->first, frames, path->n_frames * sizeof(*frames)) == 0;
+		(path->n_frames == 0 || memcmp(profile->frame_addrs + path->first, frames, path->n_frames * sizeof(*frames)) == 0);
 }
 
 /* Append a path: its raw addresses, and the location of each, which lies in the
@@ -415,7 +415,26 @@ struct sorting {
 	enum group group;
 };
 
-/* Order that brings together what is one row; of these the hottest site first. */
+/* An order of the places within one row that does not depend on the order of arrival. */
+static int place_compare(const struct row *x, const struct row *y, const struct profile *profile)
+{
+	if (!x->loc || !y->loc)
+		return !!x->loc - !!y->loc;
+	if (x->loc->line != y->loc->line)
+		return x->loc->line < y->loc->line ? -1 : 1;
+	if (x->loc->addr != y->loc->addr)
+		return x->loc->addr < y->loc->addr ? -1 : 1;
+	for (size_t i = 0; i < x->n_frames && i < y->n_frames; i++) {
+		uint64_t a = profile_loc(profile, x->frames[i])->addr;
+		uint64_t b = profile_loc(profile, y->frames[i])->addr;
+
+		if (a != b)
+			return a < b ? -1 : 1;
+	}
+	return (x->n_frames > y->n_frames) - (x->n_frames < y->n_frames);
+}
+
+/* Order that brings together what is one row, and in it the sites of one line. */
 static int row_group_compare(const void *a, const void *b, void *context)
 {
 	const struct sorting *sorting = context;
@@ -425,7 +444,7 @@ static int row_group_compare(const void *a, const void *b, void *context)
 	if (x->watch != y->watch)
 		return x->watch < y->watch ? -1 : 1;
 	order = group_compare[sorting->group](x, y, sorting->profile);
-	return order ? order : (x->hits < y->hits) - (x->hits > y->hits);
+	return order ? order : place_compare(x, y, sorting->profile);
 }
 
 /* Order of the answer. */
@@ -454,17 +473,33 @@ struct row *profile_rows(const struct profile *profile, const struct query *quer
 {
 	struct row *rows = mem_new(profile->n_sites, sizeof(*rows));
 	struct sorting sorting = {profile, query->group};
+	struct row line = {0}; /* the sites of one line of the last row, added up */
+	uint64_t hottest = 0;
 	size_t n_rows = 0;
 
 	for (size_t i = 0; i < profile->n_sites; i++)
 		rows[i] = site_row(profile, &profile->sites[i]);
 	qsort_r(rows, profile->n_sites, sizeof(*rows), row_group_compare, &sorting);
 	for (size_t i = 0; i < profile->n_sites; i++) {
+		bool is_same_line = i > 0 && line.loc && rows[i].loc && line.loc->line == rows[i].loc->line;
+
 		if (n_rows > 0 && rows[n_rows - 1].watch == rows[i].watch &&
-			group_compare[query->group](&rows[n_rows - 1], &rows[i], profile) == 0)
+			group_compare[query->group](&rows[n_rows - 1], &rows[i], profile) == 0) {
+			if (is_same_line)
+				line.hits += rows[i].hits;
+			else
+				line = rows[i];
 			row_merge(&rows[n_rows - 1], &rows[i]);
-		else
-			rows[n_rows++] = rows[i];
+		} else {
+			line = rows[n_rows++] = rows[i];
+			hottest = 0;
+		}
+		if (line.hits > hottest) {
+			hottest = line.hits;
+			rows[n_rows - 1].loc = line.loc;
+			rows[n_rows - 1].frames = line.frames;
+			rows[n_rows - 1].n_frames = line.n_frames;
+		}
 	}
 	qsort_r(rows, n_rows, sizeof(*rows), row_order_compare, &sorting);
 	if (query->limit && n_rows > query->limit)

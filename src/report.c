@@ -187,12 +187,17 @@ static const char *silence_reason(const struct report_watch *watch)
 			      : "no access seen, value unchanged";
 }
 
+static const char *text_or_unknown(const char *text)
+{
+	return text ? text : "?";
+}
+
 static void text_head(FILE *out, const struct report *report)
 {
 	fputs("watchprof: ", out);
 	text_escape(out, report->command ? report->command : "?");
 	fprintf(out, " (pid %d), %.3f s, engine %s, %" PRIu64 " threads armed, %" PRIu64 " hits", report->pid,
-		(double)report->duration_ns / NS_PER_S, report->engine, report->threads_armed,
+		(double)report->duration_ns / NS_PER_S, text_or_unknown(report->engine), report->threads_armed,
 		profile_hits(report->profile));
 	if (report->lost)
 		fprintf(out, ", %" PRIu64 " LOST", report->lost);
@@ -200,13 +205,26 @@ static void text_head(FILE *out, const struct report *report)
 		fprintf(out, ", %" PRIu64 " of them without a place in the table (overrun; see --max-sites)",
 			profile_overrun(report->profile));
 	fputs("\nended: ", out);
-	text_escape(out, report->end);
+	text_escape(out, text_or_unknown(report->end));
 	fputs(report->complete ? "\n" : "; INCOMPLETE\n", out);
 	for (size_t i = 0; i < report->n_warnings; i++) {
 		fputs("warning: ", out);
 		text_escape(out, report->warnings[i]);
 		fputc('\n', out);
 	}
+}
+
+/* Was a write counted for the watch, or could one of its hits have been one? */
+static bool may_have_written(const struct report *report, unsigned watch)
+{
+	size_t n;
+	struct row *rows = profile_rows(report->profile, &(struct query){GROUP_THREAD, 0}, &n);
+	bool may = profile_count(report->profile, watch).overrun > 0;
+
+	for (size_t i = 0; i < n; i++)
+		may |= rows[i].watch == watch && (rows[i].writes > 0 || !rows[i].writes_known);
+	free(rows);
+	return may;
 }
 
 static void text_watch(FILE *out, const struct report *report, unsigned i)
@@ -228,7 +246,9 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 		fprintf(out, " [%s]", watch->state);
 	fprintf(out, "\n  %" PRIu64 " hits", count.hits);
 	if (count.hits == 0)
-		fprintf(out, ": %s; self-test: %s", silence_reason(watch), report->self_test);
+		fprintf(out, ": %s; self-test: %s", silence_reason(watch), text_or_unknown(report->self_test));
+	else if (watch->compared && watch->changed && !may_have_written(report, i))
+		fputs("; its value changed without a counted write (the kernel, or another process)", out);
 	fputc('\n', out);
 }
 
@@ -354,6 +374,8 @@ int report_save(const char *path, enum report_format format, const struct report
 		return -1;
 	}
 	result = report_write(out, format, report, err);
+	if (result)
+		err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
 	if (fclose(out) && result == 0)
 		result = err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
 	if (result == 0 && strcmp(temporary, path) != 0 && rename(temporary, path))

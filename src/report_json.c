@@ -20,7 +20,8 @@ static struct json_object *json_text(const char *text)
 
 	if (!text)
 		return NULL;
-	while (*at && utf8_sequence(at))
+	while (*at && utf8_sequence(at) && *at != 0x7f &&
+		!((unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0))
 		at += utf8_sequence(at);
 	if (!*at)
 		return json_object_new_string(text);

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 /* After this many stops taken one at a time, all that are ready are collected, so that
  * a thread that always is ready first cannot starve the others. */
@@ -38,6 +39,7 @@ struct thread {
 	bool gone;	 /* it has ended; it is only kept for its entry in the queue */
 	bool fresh;	 /* its first stop is still to come */
 	bool born;	 /* created while traced */
+	bool stray;	 /* a process of its own; let go at its first stop */
 	bool visit;	 /* the engine wants to see its next stop, whatever that is */
 	bool group_stop; /* its present stop is a job-control stop */
 	struct thread_mark mark;
@@ -116,33 +118,42 @@ void tracees_free(struct tracees *tracees)
 	free(tracees);
 }
 
-/* Seize the threads that are not yet traced; returns how many were new, or -errno when the
- * first thread of all is refused. A thread that ends meanwhile is no failure. */
+/* May an attach go on without this thread? One that has ended (ESRCH), one born of a thread that
+ * is traced (it is traced already: its first stop tells) or dying (both EPERM), and a leader that
+ * has exited before its threads (EPERM). */
+static bool is_dispensable(const struct tracees *tracees, pid_t pid, pid_t tid, int result)
+{
+	pid_t living;
+
+	if (result == -ESRCH || (tid != pid && tracees->n_threads > 0))
+		return true;
+	living = procfs_living_thread(pid);
+	return tid == pid && result == -EPERM && living && living != pid;
+}
+
+/* Seize the threads that are not yet traced; returns how many were new, or -errno where the
+ * process is gone or refuses. A thread that ends meanwhile is no failure. */
 static int seize_new(struct tracees *tracees, pid_t pid)
 {
 	size_t n;
 	pid_t *tids = procfs_threads(pid, &n);
-	int seized = 0, result = n ? 0 : -ESRCH;
+	int seized = 0, failure = n ? 0 : -ESRCH;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !failure; i++) {
+		int result;
+
 		if (thread_find(tracees, tids[i]))
 			continue;
 		result = sys_seize(tids[i]);
 		if (result == 0) {
 			thread_add(tracees, pid, tids[i]);
 			seized++;
-		} else if (result != -ESRCH && tids[i] != pid && seized + tracees->n_threads > 0) {
-			/* Born of a thread that is traced, it is traced already: its first stop
-			 * tells. A dead thread refuses with EPERM. */
-			result = 0;
-		} else if (result == -EPERM && tids[i] == pid && procfs_living_thread(pid) != pid) {
-			result = 0; /* the leader has exited, its threads live */
-		} else if (result != -ESRCH) {
-			break;
+		} else if (!is_dispensable(tracees, pid, tids[i], result)) {
+			failure = result;
 		}
 	}
 	free(tids);
-	return result && !seized ? result : seized;
+	return seized ? seized : failure;
 }
 
 int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
@@ -188,6 +199,46 @@ static struct thread *stranger_admit(struct tracees *tracees, pid_t tid, struct 
 	return NULL;
 }
 
+/* A clone event names the new thread: it is expected from now on, so that nobody can leave
+ * before it. Not if it has ended and been waited for already. */
+static void newborn_expect(struct tracees *tracees, const struct thread *parent)
+{
+	struct procfs_status status;
+	struct thread *thread;
+	unsigned long tid;
+
+	if (sys_eventmsg_get(parent->tid, &tid) || thread_find(tracees, (pid_t)tid) ||
+		!procfs_status((pid_t)tid, &status) || status.tracer != getpid())
+		return;
+	thread = thread_add(tracees, status.tgid, (pid_t)tid);
+	thread->fresh = thread->born = true;
+	thread->stray = status.tgid != parent->pid;
+}
+
+/* Exec by any thread makes it the leader and ends all others without a word (ptrace(2)). One that
+ * the engine holds is kept until the queue comes to it. */
+static void exec_settle(struct tracees *tracees, struct thread *leader)
+{
+	struct thread *thread, *next;
+
+	for (thread = LIST_FIRST(&tracees->all); thread; thread = next) {
+		next = LIST_NEXT(thread, all);
+		if (thread->pid != leader->pid || thread == leader)
+			continue;
+		if (thread->state == THREAD_READY)
+			STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
+		if (thread->state == THREAD_HELD) {
+			thread->state = THREAD_READY;
+			STAILQ_INSERT_TAIL(&tracees->ready, thread, ready);
+		} else {
+			thread->state = THREAD_RUNNING;
+		}
+		thread_remove(tracees, thread);
+	}
+	leader->mark = (struct thread_mark){0};
+	leader->fresh = leader->visit = false;
+}
+
 static void status_take(struct tracees *tracees, pid_t tid, int status)
 {
 	struct stop stop = stop_decode(status);
@@ -202,6 +253,15 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 		thread = stranger_admit(tracees, tid, stop);
 	if (!thread)
 		return;
+	if (thread->stray) {
+		sys_detach(tid, 0);
+		thread_remove(tracees, thread);
+		return;
+	}
+	if (stop.kind == STOP_EXEC)
+		exec_settle(tracees, thread);
+	if (stop.kind == STOP_CLONE)
+		newborn_expect(tracees, thread);
 	ready_put(tracees, thread, status);
 	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
 		thread_remove(tracees, thread); /* the id may be used again at once */
@@ -247,25 +307,6 @@ static struct thread *ready_take(struct tracees *tracees)
 	return thread;
 }
 
-/* Exec by any thread makes it the leader and ends all others without a word (ptrace(2)). */
-static struct thread *exec_settle(struct tracees *tracees, struct thread *leader)
-{
-	struct thread *thread, *next;
-
-	for (thread = LIST_FIRST(&tracees->all); thread; thread = next) {
-		next = LIST_NEXT(thread, all);
-		if (thread->pid != leader->pid || thread == leader)
-			continue;
-		if (thread->state == THREAD_READY)
-			STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
-		thread->state = THREAD_HELD;
-		thread_remove(tracees, thread);
-	}
-	leader->mark = (struct thread_mark){0};
-	leader->fresh = false;
-	return leader;
-}
-
 /* Has the process ended with this thread? The leader's status is the process's. */
 static bool is_process_end(const struct thread *thread)
 {
@@ -281,7 +322,6 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 		.thread = thread, .pid = thread->pid, .tid = thread->tid, .sig = sig, .born = thread->born};
 	if (thread->stop.kind == STOP_EXEC) {
 		out->kind = TRACEE_EXEC;
-		exec_settle(tracees, thread);
 		return true;
 	}
 	if (sig == SIGTRAP) {
@@ -333,6 +373,8 @@ void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_e
 void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
 {
 	(void)tracees;
+	if (thread->state != THREAD_HELD && thread->state != THREAD_PARKED)
+		return; /* it has ended, or stopped anew by an exec, while it was held */
 	thread->state = THREAD_RUNNING;
 	if (thread->group_stop)
 		sys_listen(thread->tid);
@@ -418,14 +460,16 @@ void tracees_go(struct tracees *tracees, pid_t pid)
 	}
 }
 
-/* Let the thread run into the trap that its DR6 announces. Only its own stop is taken; if
- * it ends or another signal comes first, that is what it leaves with. */
-static void trap_await(struct tracees *tracees, struct thread *thread)
+void tracee_await(struct tracees *tracees, struct thread *thread)
 {
 	uint64_t deadline = clock_now_ns() + NS_PER_S;
 	int status;
 	pid_t tid;
 
+	if (thread->gone)
+		return;
+	if (thread->state == THREAD_READY)
+		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
 	/* PTRACE_CONT even from a job-control stop: the trap comes before any instruction, and
 	 * detaching puts the thread back into the stop that its group is in. */
 	thread->state = THREAD_RUNNING;
@@ -439,15 +483,10 @@ static void trap_await(struct tracees *tracees, struct thread *thread)
 	}
 }
 
-void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours, bool in_flight)
+void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours)
 {
-	int sig;
+	int sig = thread->stop.kind == STOP_SIGNAL && !ours ? thread->stop.value : 0;
 
-	if (in_flight) {
-		trap_await(tracees, thread);
-		ours = thread->stop.kind == STOP_SIGNAL && thread->stop.value == SIGTRAP;
-	}
-	sig = thread->stop.kind == STOP_SIGNAL && !ours ? thread->stop.value : 0;
 	if (thread->state == THREAD_PARKED)
 		sig = 0;
 	sys_detach(thread->tid, sig);
@@ -528,6 +567,11 @@ pid_t thread_tid(const struct thread *thread)
 pid_t thread_pid(const struct thread *thread)
 {
 	return thread->pid;
+}
+
+bool thread_is_born(const struct thread *thread)
+{
+	return thread->born;
 }
 
 bool thread_is_stopped(const struct thread *thread)

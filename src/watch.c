@@ -28,6 +28,37 @@ const char *access_name(enum watch_access access)
 	return "?";
 }
 
+#define FILTERS_REFUSED "%s: filters after the access are not supported; give rw, w, r or x alone"
+
+/* Is there an access with a comma behind it? Filters may have colons of their own. */
+static bool has_filters(const char *expr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
+		size_t len = strlen(access_forms[i].form);
+		const char *colon = expr;
+
+		while ((colon = strchr(colon, ':'))) {
+			bool is_single = (colon == expr || colon[-1] != ':');
+
+			colon++;
+			if (is_single && strncmp(colon, access_forms[i].form, len) == 0 && colon[len] == ',')
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does the word operator stand before this character? */
+static bool is_operator(const char *expr, const char *at)
+{
+	return at - expr >= 8 && strncmp(at - 8, "operator", 8) == 0;
+}
+
+static int number_base(const char *digits)
+{
+	return strncasecmp(digits, "0x", 2) == 0 ? 16 : 10;
+}
+
 static int access_parse(const char *text, const char *form, struct watch *watch, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
@@ -37,8 +68,7 @@ static int access_parse(const char *text, const char *form, struct watch *watch,
 		}
 	}
 	if (strchr(form, ','))
-		return err_set(err, "%s: filters after the access are not supported; give rw, w, r or x alone",
-			text);
+		return err_set(err, FILTERS_REFUSED, text);
 	if (strcmp(form, "---") == 0)
 		return err_set(err, "%s: '---' clears a watch, and there is none to clear at the start", text);
 	return err_set(err, "%s: bad access '%s': use rw, w, r or x (or rw-, -w-, r--, --x)", text, form);
@@ -50,7 +80,10 @@ static int access_cut(const char *text, char *expr, struct watch *watch, struct 
 	char *colon = strrchr(expr, ':');
 
 	watch->access = ACCESS_READ_WRITE;
-	if (!colon || (colon > expr && colon[-1] == ':'))
+	if (has_filters(expr))
+		return err_set(err, FILTERS_REFUSED, text);
+	/* Neither a scope nor an ABI tag, as in name[abi:cxx11]. */
+	if (!colon || (colon > expr && colon[-1] == ':') || strchr(colon, ']'))
 		return 0;
 	*colon = '\0';
 	return access_parse(text, colon + 1, watch, err);
@@ -61,10 +94,14 @@ static int length_cut(const char *text, char *expr, struct watch *watch, struct 
 {
 	char *slash = strrchr(expr, '/'), *end;
 
-	if (!slash || slash[1] < '0' || slash[1] > '9' || strstr(slash, "::"))
+	if (!slash || strchr(slash, '!') || strstr(slash, "::") || is_operator(expr, slash))
+		return 0;
+	if (slash[1] == '\0' || slash[1] == '+' || slash[1] == '-')
+		return err_set(err, "%s: bad length '%s': give a number of bytes", text, slash + 1);
+	if (slash[1] < '0' || slash[1] > '9')
 		return 0;
 	errno = 0;
-	watch->length = strtoull(slash + 1, &end, 0);
+	watch->length = strtoull(slash + 1, &end, number_base(slash + 1));
 	if (*end || errno)
 		return err_set(err, "%s: bad length '%s': give a number of bytes", text, slash + 1);
 	if (watch->length == 0)
@@ -81,11 +118,12 @@ static int offset_cut(const char *text, char *expr, struct watch *watch, struct 
 
 	while (sign > expr && *sign != '+' && *sign != '-')
 		sign--;
-	if (sign == expr || sign[1] < '0' || sign[1] > '9' || strpbrk(sign, ">)]"))
+	if ((*sign != '+' && *sign != '-') || sign[1] < '0' || sign[1] > '9' ||
+		strpbrk(sign, ">)]!/") || strstr(sign, "::"))
 		return 0;
 	/* The size of an offset is limited so that no address can wrap around. */
 	errno = 0;
-	watch->offset = strtoll(sign + 1, &end, 0);
+	watch->offset = strtoll(sign + 1, &end, number_base(sign + 1));
 	if (*end || errno || watch->offset > INT32_MAX)
 		return err_set(err, "%s: bad offset '%s': give a number of bytes below 2^31", text, sign);
 	if (*sign == '-')
@@ -119,16 +157,26 @@ static char *file_end(char *expr)
 	char *colons = strstr(expr, "::");
 	char *mark = strpbrk(expr, "./<({");
 
-	if (!colons || !mark || mark > colons || (*mark != '.' && *mark != '/'))
+	if (!colons || !mark || mark > colons || (*mark != '.' && *mark != '/') || is_operator(expr, mark))
 		return NULL;
 	return colons;
+}
+
+/* Is a member, element or pointer target named? Operators and ABI tags look like that. */
+static bool has_member(const char *expr)
+{
+	const char *bracket = strchr(expr, '[');
+
+	if (strstr(expr, "operator"))
+		return false;
+	return strstr(expr, "->") || (bracket && strncmp(bracket, "[abi:", 5) != 0);
 }
 
 static int name_parse(const char *text, char *expr, struct watch *watch, struct err *err)
 {
 	char *bang = strchr(expr, '!'), *colons;
 
-	if (bang && bang[1] != '=') { /* operator!= is a name */
+	if (bang && !is_operator(expr, bang)) {
 		if (bang == expr)
 			return err_set(err, "%s: no module before '!'", text);
 		*bang = '\0';
@@ -145,7 +193,8 @@ static int name_parse(const char *text, char *expr, struct watch *watch, struct 
 		return err_set(err, "%s: no variable is named", text);
 	if (strncmp(expr, "0x", 2) == 0)
 		return err_set(err, "%s: an address stands alone, without a module or a file", text);
-	if (*expr == '*' || *expr == '&' || *expr == '(' || strpbrk(expr, "[]") || strstr(expr, "->"))
+	if (*expr == '*' || *expr == '&' || (*expr == '(' && strncmp(expr, "(anonymous", 10) != 0) ||
+		has_member(expr))
 		return err_set(err,
 			"%s: members, elements and pointers are not supported; "
 			"name a variable, name+OFFSET, or 0xADDRESS/LENGTH",

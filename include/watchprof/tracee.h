@@ -18,6 +18,7 @@ struct thread;
 /* What the engine notes about a thread; zero for a new one and after exec. */
 struct thread_mark {
 	uint32_t generation; /* of the registers last written into it */
+	bool armed;	     /* something was watched in it at least once */
 	uint64_t watches;    /* hit before a change of the registers, reported after it */
 };
 
@@ -67,9 +68,13 @@ bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
 /* End tracees_stop(): those that were stopped only by it run on. */
 void tracees_go(struct tracees *tracees, pid_t pid);
 
-/* Let a stopped thread go for good. ours: the stop it is in is a trap of ours, whose signal must not
- * reach it. in_flight: such a trap is still to come; it is awaited and swallowed first. */
-void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours, bool in_flight);
+/* Let a stopped thread run on until its next stop, which stays unreported; a second at most.
+ * It may end instead; it must be given to tracee_leave() in any case. */
+void tracee_await(struct tracees *tracees, struct thread *thread);
+
+/* Let a stopped thread go for good. ours: the signal it stands at is a trap of ours, which must not
+ * reach it. */
+void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours);
 
 /* Walk the threads: tracees_first(t, NULL), then with the former one, until NULL. The
  * successor must be fetched before a thread leaves. */
@@ -77,6 +82,8 @@ struct thread *tracees_first(const struct tracees *tracees, const struct thread 
 
 pid_t thread_tid(const struct thread *thread);
 pid_t thread_pid(const struct thread *thread);
+/* Was it created while traced? */
+bool thread_is_born(const struct thread *thread);
 bool thread_is_stopped(const struct thread *thread);
 /* The signal of the signal-delivery stop it is in; 0: another stop, or none. */
 int thread_stop_signal(const struct thread *thread);

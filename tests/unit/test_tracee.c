@@ -1,0 +1,582 @@
+/* test_tracee.c plays legal orders of stops to tracee.c on the scripted kernel: who is
+ * resumed with what, which stops become events, who is stopped and released. Attaching and
+ * launching is in test_attach.c. */
+#include "watchprof/tracee.h"
+
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "fake_sys.h"
+
+#define P   100 /* the process; its threads are P, P+1, ... */
+#define ROW "row %zu"
+
+static int setup(void **state)
+{
+	fake_reset();
+	*state = tracees_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tracees_free(*state);
+	if (fake.violation[0])
+		print_error("forbidden: %s\n", fake.violation);
+	return fake.violation[0] ? -1 : 0;
+}
+
+/* A process of n threads, attached to, with an empty log. */
+static struct tracees *attached(void **state, size_t n)
+{
+	struct err err;
+
+	fake_process(P, n);
+	assert_int_equal(tracees_attach(*state, P, &err), 0);
+	fake_trace_clear();
+	return *state;
+}
+
+static struct tracee_event next(struct tracees *tracees)
+{
+	struct tracee_event event;
+
+	tracees_next(tracees, fake.now_ns + 5 * FAKE_TICK_NS, &event);
+	return event;
+}
+
+static void assert_event(struct tracees *tracees, enum tracee_event_kind kind, pid_t tid)
+{
+	struct tracee_event event = next(tracees);
+
+	assert_int_equal(event.kind, kind);
+	assert_int_equal(event.tid, tid);
+}
+
+static void assert_nothing(struct tracees *tracees)
+{
+	assert_int_equal(next(tracees).kind, TRACEE_DEADLINE);
+}
+
+/* Signals and job control. */
+
+static void test_signals_pass(void **state)
+{
+	static const int signals[] = {
+		SIGHUP, SIGINT, SIGSEGV, SIGUSR1, SIGTERM, SIGCHLD, SIGALRM, 40};
+	struct tracees *tracees = attached(state, 2);
+	char expected[32];
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		fake_trace_clear();
+		fake_signal(P + 1, signals[i], 0);
+		assert_nothing(tracees);
+		snprintf(expected, sizeof(expected), "CONT:%d", signals[i]);
+		assert_string_equal(fake_trace(P + 1), expected);
+		assert_int_equal(fake_thread(P + 1)->delivered[signals[i]], 1);
+	}
+	assert_string_equal(fake_trace(P), "");
+}
+
+static void test_trap_is_held(void **state)
+{
+	struct tracees *tracees = attached(state, 1);
+	struct tracee_event event;
+
+	fake_signal(P, SIGTRAP, FAKE_TKILL);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_TRAP);
+	assert_int_equal(event.sig, SIGTRAP);
+	assert_true(thread_is_stopped(event.thread));
+	assert_int_equal(thread_stop_signal(event.thread), SIGTRAP);
+	assert_string_equal(fake_trace(P), "");
+	tracee_resume(tracees, event.thread, event.sig);
+	assert_string_equal(fake_trace(P), "CONT:5");
+	assert_int_equal(thread_stop_signal(event.thread), 0);
+}
+
+static void test_group_stop(void **state)
+{
+	struct tracees *tracees = attached(state, 2);
+
+	fake_signal(P, SIGTSTP, 0);
+	assert_nothing(tracees);
+	assert_string_equal(fake_trace(P), "CONT:20 LISTEN");
+	assert_string_equal(fake_trace(P + 1), "LISTEN");
+	fake_trace_clear();
+	fake_group_cont(P);
+	assert_nothing(tracees);
+	assert_string_equal(fake_trace(P), "CONT CONT:18");
+	assert_string_equal(fake_trace(P + 1), "CONT");
+	assert_true(fake_is_running(P));
+	assert_true(fake_is_running(P + 1));
+}
+
+static void group_continues(pid_t tid)
+{
+	(void)tid;
+	fake_group_cont(P);
+}
+
+/* SIGCONT between the report of the stop and the answer to it. */
+static void test_group_stop_ends_early(void **state)
+{
+	struct tracees *tracees = attached(state, 1);
+
+	fake_at(FAKE_LISTEN, 1, group_continues);
+	fake_group_stop(P, SIGSTOP);
+	assert_nothing(tracees);
+	assert_string_equal(fake_trace(P), "LISTEN CONT CONT:18");
+	assert_true(fake_is_running(P));
+}
+
+/* New threads. */
+
+static void test_new_thread(void **state)
+{
+	struct tracees *tracees = attached(state, 1);
+	pid_t child = P + 10;
+
+	for (int order = FAKE_PARENT_FIRST; order <= FAKE_CHILD_LATE; order++, child++) {
+		struct tracee_event event;
+
+		fake_trace_clear();
+		fake_clone(P, child, (enum fake_order)order);
+		if (order == FAKE_CHILD_LATE) {
+			assert_nothing(tracees);
+			assert_true(fake_is_running(P));
+			fake_wake(child);
+		}
+		event = next(tracees);
+		assert_int_equal(event.kind, TRACEE_VISIT);
+		assert_int_equal(event.tid, child);
+		assert_int_equal(event.pid, P);
+		assert_true(event.born);
+		assert_false(fake_is_running(child));
+		tracee_resume(tracees, event.thread, event.sig);
+		assert_nothing(tracees);
+		assert_string_equal(fake_trace(child), "CONT");
+		assert_string_equal(fake_trace(P), "CONT");
+	}
+	assert_int_equal(tracees_count(tracees), 4);
+}
+
+/* It ends before its first stop was seen: nothing is left of it, whoever comes first. */
+static void test_new_thread_ends(void **state)
+{
+	struct tracees *tracees = attached(state, 1);
+
+	for (int order = FAKE_PARENT_FIRST; order <= FAKE_CHILD_LATE; order++) {
+		fake_clone(P, P + 10, (enum fake_order)order);
+		fake_exit(P + 10, 0);
+		assert_nothing(tracees);
+		assert_int_equal(tracees_count(tracees), 1);
+		assert_true(fake_is_running(P));
+	}
+}
+
+static void test_new_process_is_let_go(void **state)
+{
+	struct tracees *tracees = attached(state, 1);
+
+	fake_clone_process(P, 200, FAKE_PARENT_FIRST);
+	assert_nothing(tracees);
+	assert_string_equal(fake_trace(200), "DETACH");
+	assert_string_equal(fake_trace(P), "CONT");
+	assert_true(fake_is_running(200));
+	assert_false(fake_thread(200)->is_traced);
+	assert_int_equal(tracees_count(tracees), 1);
+}
+
+static void test_tid_reuse(void **state)
+{
+	struct tracees *tracees = attached(state, 2);
+	struct tracee_event event;
+
+	fake_exit(P + 1, 0);
+	assert_true(tracees_stop(tracees, P, NS_PER_S)); /* the end is taken, and waits */
+	tracees_go(tracees, P);
+	fake_clone(P, P + 1, FAKE_CHILD_FIRST);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_VISIT);
+	assert_int_equal(event.tid, P + 1);
+	assert_true(event.born);
+	tracee_resume(tracees, event.thread, 0);
+	assert_nothing(tracees);
+	assert_int_equal(tracees_count(tracees), 2);
+}
+
+/* Exec. */
+
+/* Stops of other threads wait in the queue when a thread execs. */
+static void exec_play(struct tracees *tracees, pid_t tid)
+{
+	struct tracee_event event;
+
+	fake_signal(P + 2, SIGTRAP, FAKE_TKILL);
+	fake_signal(P + 3, SIGUSR1, 0);
+	fake_clone(P + 4, P + 9, FAKE_CHILD_FIRST);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+	fake_exec(tid);
+	while ((event = next(tracees)).kind == TRACEE_TRAP || event.kind == TRACEE_VISIT)
+		tracee_resume(tracees, event.thread, event.sig);
+	assert_int_equal(event.kind, TRACEE_EXEC);
+	assert_int_equal(event.tid, P);
+	assert_int_equal(event.pid, P);
+	assert_false(fake_is_running(P));
+	assert_int_equal(tracees_count(tracees), 1);
+	tracee_resume(tracees, event.thread, 0);
+	assert_true(fake_is_running(P));
+	assert_nothing(tracees);
+	assert_true(tracees_stop(tracees, 0, NS_PER_S));
+	tracees_go(tracees, 0);
+	assert_true(fake_is_running(P));
+}
+
+static void test_exec_by_leader(void **state)
+{
+	exec_play(attached(state, 5), P);
+}
+
+static void test_exec_by_thread(void **state)
+{
+	exec_play(attached(state, 5), P + 1);
+}
+
+/* The leader had ended before the attach and was never traced; its id comes back to life. */
+static void test_exec_after_leader(void **state)
+{
+	struct tracees *tracees = *state;
+	struct tracee_event event;
+	struct err err;
+
+	fake_process(P, 3);
+	fake_exit(P, 0);
+	assert_int_equal(tracees_attach(tracees, P, &err), 0);
+	fake_exec(P + 1);
+	assert_event(tracees, TRACEE_EXEC, P);
+	assert_false(fake_is_running(P));
+	assert_int_equal(tracees_count(tracees), 1);
+	tracee_resume(tracees, tracees_first(tracees, NULL), 0);
+	fake_exit(P, 4);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_EXITED);
+	assert_int_equal(event.status, 4 << 8);
+}
+
+static void second_execs(pid_t tid)
+{
+	(void)tid;
+	fake_exec(P + 1);
+}
+
+/* While all are being stopped: those that are gone without a word are not waited for. */
+static void test_exec_while_stopping(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	uint64_t start = fake.now_ns;
+
+	fake_at(FAKE_INTERRUPT, 1, second_execs);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	assert_true(fake.now_ns - start < NS_PER_S / 2);
+	tracees_go(tracees, P);
+	assert_event(tracees, TRACEE_EXEC, P);
+	assert_false(fake_is_running(P));
+	assert_int_equal(tracees_count(tracees), 1);
+}
+
+/* An answer that never came because of the exec is not awaited for ever after. */
+static void test_exec_before_answer(void **state)
+{
+	struct tracees *tracees = attached(state, 2);
+	struct tracee_event event;
+
+	fake_thread(P)->is_deaf = true;
+	assert_false(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+	fake_exec(P + 1);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_EXEC);
+	tracee_resume(tracees, event.thread, 0);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	assert_false(fake_is_running(P));
+}
+
+/* Ends. */
+
+static void test_leader_ends_first(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	struct tracee_event event;
+
+	fake_exit(P, 7);
+	assert_nothing(tracees);
+	fake_exit(P + 1, 1);
+	assert_nothing(tracees);
+	fake_exit(P + 2, 2);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_EXITED);
+	assert_int_equal(event.pid, P);
+	assert_int_equal(event.status, 7 << 8);
+	assert_null(event.thread);
+	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+}
+
+static void test_killed(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	struct tracee_event event;
+
+	fake_signal(P + 1, SIGUSR1, 0); /* a stop that the end replaces */
+	fake_kill(P);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_EXITED);
+	assert_int_equal(event.status, SIGKILL);
+	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+	assert_string_equal(fake_trace(0), "");
+}
+
+/* The end of a thread replaces its stop that waits in the queue. */
+static void test_killed_while_queued(void **state)
+{
+	struct tracees *tracees = attached(state, 4);
+
+	fake_signal(P + 2, SIGTRAP, FAKE_TKILL);
+	fake_signal(P + 1, SIGUSR1, 0);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+	fake_kill(P);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+	assert_int_equal(next(tracees).kind, TRACEE_EXITED);
+	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+}
+
+/* Waits look at threads in a fixed order; the first one is always ready. */
+static void test_fairness(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	unsigned events = 0;
+
+	fake.by_list = true;
+	fake_signal(P, SIGTRAP, FAKE_TKILL);
+	fake_signal(P + 2, SIGTRAP, FAKE_TKILL);
+	for (;;) {
+		struct tracee_event event = next(tracees);
+
+		assert_int_equal(event.kind, TRACEE_TRAP);
+		if (event.tid == P + 2)
+			break;
+		assert_true(++events <= 32);
+		tracee_resume(tracees, event.thread, 0);
+		fake_signal(P, SIGTRAP, FAKE_TKILL);
+	}
+}
+
+/* Stop all and go on. */
+
+static void test_stop_and_go(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+
+	fake_group_stop(P, SIGSTOP);
+	assert_nothing(tracees);
+	fake_trace_clear();
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	for (struct thread *t = NULL; (t = tracees_first(tracees, t));)
+		assert_true(thread_is_stopped(t));
+	tracees_go(tracees, P);
+	assert_nothing(tracees);
+	for (pid_t tid = P; tid < P + 3; tid++)
+		assert_string_equal(fake_trace(tid), "INT LISTEN");
+	fake_group_cont(P);
+	assert_nothing(tracees);
+	fake_trace_clear();
+	assert_true(tracees_stop(tracees, 0, NS_PER_S));
+	tracees_go(tracees, 0);
+	assert_nothing(tracees);
+	for (pid_t tid = P; tid < P + 3; tid++)
+		assert_string_equal(fake_trace(tid), "INT CONT");
+}
+
+/* What had stopped by itself is told later, once. */
+static void test_stop_loses_nothing(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	struct tracee_event event;
+
+	fake_signal(P, SIGTRAP, FAKE_TKILL);
+	fake_signal(P + 1, SIGUSR1, 0);
+	fake_clone(P + 2, P + 9, FAKE_PARENT_FIRST);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_TRAP);
+	tracee_resume(tracees, event.thread, event.sig);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_VISIT);
+	assert_int_equal(event.tid, P + 9);
+	tracee_resume(tracees, event.thread, event.sig);
+	assert_nothing(tracees);
+	assert_int_equal(fake_thread(P)->delivered[SIGTRAP], 1);
+	assert_int_equal(fake_thread(P + 1)->delivered[SIGUSR1], 1);
+	for (pid_t tid = P; tid < P + 3; tid++)
+		assert_true(fake_is_running(tid));
+	assert_true(fake_is_running(P + 9));
+}
+
+static void test_stop_timeout(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	struct tracee_event event;
+	uint64_t start = fake.now_ns;
+
+	fake_thread(P + 1)->is_deaf = true;
+	assert_false(tracees_stop(tracees, P, NS_PER_S));
+	assert_in_range(fake.now_ns - start, NS_PER_S, 2 * NS_PER_S);
+	tracees_go(tracees, P);
+	assert_nothing(tracees);
+	assert_true(fake_is_running(P));
+	assert_true(fake_is_running(P + 2));
+	fake_syscall(P + 1, SYS_epoll_wait, -EINTR);
+	fake_wake(P + 1);
+	event = next(tracees);
+	assert_int_equal(event.kind, TRACEE_VISIT);
+	assert_int_equal(event.tid, P + 1);
+	assert_false(event.born);
+	tracee_resume(tracees, event.thread, 0);
+	assert_string_equal(fake_trace(P + 1), "INT SETREGS CONT");
+}
+
+static void thread_ends(pid_t tid)
+{
+	fake_exit(tid, 0);
+}
+
+static void test_stop_while_ending(void **state)
+{
+	for (unsigned k = 1; k <= 3; k++) {
+		struct tracees *tracees = tracees_new();
+		uint64_t start;
+
+		fake_reset();
+		attached((void **)&tracees, 3);
+		start = fake.now_ns;
+		fake_at(FAKE_INTERRUPT, k, thread_ends);
+		assert_true(tracees_stop(tracees, P, NS_PER_S));
+		assert_true(fake.now_ns - start < NS_PER_S / 2);
+		tracees_go(tracees, P);
+		assert_nothing(tracees);
+		tracees_free(tracees);
+	}
+	(void)state;
+}
+
+static void test_stop_without_leader(void **state)
+{
+	struct tracees *tracees = attached(state, 3);
+	uint64_t start = fake.now_ns;
+
+	fake_exit(P, 0);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	assert_true(fake.now_ns - start < NS_PER_S / 2);
+	assert_false(fake_is_running(P + 1));
+	assert_false(fake_is_running(P + 2));
+	tracees_go(tracees, P);
+	assert_true(fake_is_running(P + 1));
+}
+
+/* System calls that an interrupt ended. */
+
+static void test_syscall_restart(void **state)
+{
+	static const struct {
+		long call;
+		int result;
+		uint64_t pending, blocked, ignored;
+		bool is_repaired;
+	} rows[] = {
+		{SYS_epoll_wait, -EINTR, 0, 0, 0, true},
+		{SYS_epoll_pwait, -EINTR, 0, 0, 0, true},
+		{SYS_rt_sigtimedwait, -EINTR, 0, 0, 0, true},
+		{SYS_semtimedop, -EINTR, 0, 0, 0, true},
+		{SYS_io_getevents, -EINTR, 0, 0, 0, true},
+		{SYS_recvfrom, -EINTR, 0, 0, 0, true},
+		{SYS_accept4, -EINTR, 0, 0, 0, true},
+		{SYS_epoll_wait, 0, 0, 0, 0, false},
+		{SYS_epoll_wait, 1, 0, 0, 0, false},
+		{SYS_epoll_wait, -EBADF, 0, 0, 0, false},
+		{SYS_nanosleep, -516, 0, 0, 0, false}, /* ERESTART_RESTARTBLOCK: restarts itself */
+		{SYS_connect, -EINTR, 0, 0, 0, false},
+		{SYS_close, -EINTR, 0, 0, 0, false},
+		{-1, -EINTR, 0, 0, 0, false}, /* in no call: a value that only looks like it */
+		{SYS_epoll_wait, -EINTR, 1 << 9, 0, 0, false},
+		{SYS_epoll_wait, -EINTR, 1 << 9, 1 << 9, 0, true},
+		{SYS_epoll_wait, -EINTR, 1 << 9, 0, 1 << 9, true},
+	};
+	struct tracees *tracees = attached(state, 1);
+	struct fake_thread *t = fake_thread(P);
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t rip = t->regs.rip;
+
+		t->regs.orig_rax = (unsigned long long)-1;
+		fake_syscall(P, rows[i].call, rows[i].result);
+		t->pending = rows[i].pending;
+		t->blocked = rows[i].blocked;
+		t->ignored = rows[i].ignored;
+		assert_true(tracees_stop(tracees, P, NS_PER_S));
+		if ((t->regs.rip == rip - 2) != rows[i].is_repaired)
+			fail_msg(ROW ": call %ld", i, rows[i].call);
+		assert_int_equal(
+			(long)t->regs.rax, rows[i].is_repaired ? rows[i].call : rows[i].result);
+		assert_int_equal((long)t->regs.orig_rax, rows[i].is_repaired ? -1 : rows[i].call);
+		t->pending = 0;
+		tracees_go(tracees, P);
+		assert_nothing(tracees);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(signals_pass),
+		TEST(trap_is_held),
+		TEST(group_stop),
+		TEST(group_stop_ends_early),
+		TEST(new_thread),
+		TEST(new_thread_ends),
+		TEST(new_process_is_let_go),
+		TEST(tid_reuse),
+		TEST(exec_by_leader),
+		TEST(exec_by_thread),
+		TEST(exec_after_leader),
+		TEST(exec_while_stopping),
+		TEST(exec_before_answer),
+		TEST(leader_ends_first),
+		TEST(killed),
+		TEST(killed_while_queued),
+		TEST(fairness),
+		TEST(stop_and_go),
+		TEST(stop_loses_nothing),
+		TEST(stop_timeout),
+		TEST(stop_while_ending),
+		TEST(stop_without_leader),
+		TEST(syscall_restart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
