@@ -147,8 +147,12 @@ static void process_set_image(struct engine *engine, pid_t pid)
 
 static void dr_engine_close(struct engine *engine);
 
-static void engine_undo(void *engine)
+/* The emergency exit, also from a crash in the middle of anything. */
+static void engine_undo(void *context)
 {
+	struct engine *engine = context;
+
+	tracees_recover(engine->tracees);
 	dr_engine_close(engine);
 }
 
@@ -165,7 +169,8 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 		*pid = target->pid;
 		result = tracees_attach(engine->tracees, target->pid, err);
 	} else {
-		result = tracees_launch(engine->tracees, target->command, target->mask, pid, err);
+		result = tracees_launch(
+			engine->tracees, target->command, target->mask, target->output_fd, pid, err);
 	}
 	if (result) {
 		tracees_free(engine->tracees);

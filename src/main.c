@@ -4,6 +4,7 @@
 #include "watchprof/engine.h"
 #include "watchprof/frontend.h"
 #include "watchprof/options.h"
+#include "watchprof/screen.h"
 #include "watchprof/session.h"
 #include "watchprof/util.h"
 
@@ -41,8 +42,13 @@ static int self_test(struct err *err)
 static const struct frontend_ops *frontend_choose(const struct options *options)
 {
 #if ENABLE_TUI
-	if (!options->report && isatty(STDOUT_FILENO))
+	const char *why;
+
+	if (options->report || !isatty(STDOUT_FILENO))
+		return &frontend_quiet;
+	if (screen_is_possible(&why))
 		return &frontend_tui;
+	fprintf(stderr, "watchprof: no live screen (%s); a report comes at the end\n", why);
 #endif
 	(void)options;
 	return &frontend_quiet;

@@ -20,8 +20,9 @@ static enum frontend_wish quiet_tick(struct frontend *frontend, const struct rep
 	return FRONTEND_GO_ON;
 }
 
-static void quiet_finish(struct frontend *frontend, const struct report *report)
+static void quiet_finish(struct frontend *frontend, const struct report *report, bool stay)
 {
+	(void)stay;
 	(void)frontend;
 	(void)report;
 }

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -117,6 +118,7 @@ static void tick(struct session *session, uint64_t now_ns)
 	case FRONTEND_GO_ON:
 		break;
 	case FRONTEND_QUIT:
+		session->was_quit = true;
 		session_end(session, text_copy("ended by the user"));
 		break;
 	case FRONTEND_ZERO:
@@ -250,9 +252,18 @@ static int open_attach(struct session *session, struct err *err)
 
 static int open_launch(struct session *session, const sigset_t *mask, struct err *err)
 {
-	struct target target = {
-		.command = session->options->command, .mask = mask, .stack = session->options->stack};
+	struct target target = {.command = session->options->command,
+		.mask = mask,
+		.stack = session->options->stack,
+		.output_fd = -1};
 
+	if (session->frontend_ops != &frontend_quiet) {
+		/* The screen needs the terminal for itself: what the program writes is kept. */
+		session->output_fd = memfd_create("watchprof-output", MFD_CLOEXEC);
+		if (session->output_fd < 0)
+			return err_set(err, "no place for the program's output: %s", strerror(errno));
+		target.output_fd = session->output_fd;
+	}
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
 	return session->engine ? 0 : -1;
@@ -290,6 +301,18 @@ static int exit_status(const struct session *session)
 	return WIFSIGNALED(session->status) ? 128 + WTERMSIG(session->status) : WEXITSTATUS(session->status);
 }
 
+/* What a launched program wrote while the screen was up. */
+static void output_show(const struct session *session)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	if (session->output_fd < 0 || lseek(session->output_fd, 0, SEEK_SET) < 0)
+		return;
+	while ((n = read(session->output_fd, bytes, sizeof(bytes))) > 0)
+		fwrite(bytes, 1, (size_t)n, stdout);
+}
+
 /* Disarm and detach, then write the report: in this order, so that the target never waits for
  * a slow disk or a reader of ours. */
 static int close_and_report(struct session *session, struct err *err)
@@ -307,9 +330,10 @@ static int close_and_report(struct session *session, struct err *err)
 	report.end = end;
 	session->ops->close(session->engine);
 	session->engine = NULL;
-	session->frontend_ops->finish(session->frontend, &report);
+	session->frontend_ops->finish(session->frontend, &report, !session->was_quit && !session->signal);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
+	output_show(session);
 	result = report_save(session->options->output, session->options->format, &report, err);
 	if (session->is_launch && !session->has_exited && !session->signal)
 		await_child(session);
@@ -344,6 +368,8 @@ static void session_fini(struct session *session)
 	symbols_free(session->symbols);
 	if (session->signal_fd >= 0)
 		close(session->signal_fd);
+	if (session->output_fd >= 0)
+		close(session->output_fd);
 }
 
 static void session_init(struct session *session, const struct options *options)
@@ -351,6 +377,7 @@ static void session_init(struct session *session, const struct options *options)
 	sigset_t signals;
 
 	session->options = options;
+	session->output_fd = -1;
 	session->is_launch = options->command != NULL;
 	session_signals(&signals);
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -46,10 +46,12 @@ struct session {
 	struct session_watch watches[WATCHES_MAX];
 
 	int signal_fd;
+	int output_fd; /* what a launched program writes while the screen is up; -1: its own */
 	uint64_t start_ns, end_ns, next_tick_ns, grace_ns;
 	uint64_t start_unix_s;
 	int signal;	     /* the one that ends the run; 0: none */
-	bool is_done, has_exited, is_killed;
+	bool is_done, has_exited;
+	bool was_quit; /* by a key */
 	int status; /* wait status, if has_exited */
 	char *end;	     /* why the run ended */
 

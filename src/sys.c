@@ -112,13 +112,17 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 }
 
 /* The child's part of a launch: wait to be released, exec, tell why it failed. */
-static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int go, int result)
+static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int output_fd, int go,
+	int result)
 {
 	char byte;
 	int failure;
 
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up or is gone */
+	if (output_fd >= 0 && (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0 ||
+				      dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO) < 0))
+		_exit(126);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	failure = errno;
@@ -127,7 +131,7 @@ static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int 
 	_exit(failure == ENOENT ? 127 : 126);
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch)
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch)
 {
 	int go[2], result[2], failure;
 
@@ -140,7 +144,7 @@ int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch)
 	launch->pid = fork();
 	if (launch->pid == 0) {
 		close(go[1]);
-		launch_child(argv, mask, go[0], result[1]);
+		launch_child(argv, mask, output_fd, go[0], result[1]);
 	}
 	failure = launch->pid < 0 ? errno : -sys_seize(launch->pid);
 	if (failure)

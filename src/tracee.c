@@ -382,6 +382,23 @@ void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
 		sys_cont(thread->tid, sig);
 }
 
+void tracees_recover(struct tracees *tracees)
+{
+	struct thread *thread;
+	siginfo_t info;
+
+	LIST_FOREACH (thread, &tracees->all, all) {
+		if (thread->state != THREAD_RUNNING || sys_siginfo_get(thread->tid, &info))
+			continue; /* a job-control stop (EINVAL) answers an interrupt anew */
+		thread->state = THREAD_HELD;
+		/* The code of an event stop is SIGTRAP and the event above it; ptrace(2). */
+		if (info.si_code > 0 && (info.si_code & 0xff) == SIGTRAP && info.si_code >> 8)
+			thread->stop = (struct stop){STOP_TRAPPED, 0};
+		else
+			thread->stop = (struct stop){STOP_SIGNAL, info.si_signo};
+	}
+}
+
 /* While stopping all: a thread that answers with nothing of its own to say is parked. */
 static void park(struct tracees *tracees)
 {
@@ -536,11 +553,11 @@ static int exec_await(struct tracees *tracees, pid_t pid)
 	}
 }
 
-int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, pid_t *pid,
-	struct err *err)
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int output_fd,
+	pid_t *pid, struct err *err)
 {
 	struct launch launch;
-	int result = sys_launch(argv, mask, &launch);
+	int result = sys_launch(argv, mask, output_fd, &launch);
 
 	if (result)
 		return launch_error(argv[0], -result, err);

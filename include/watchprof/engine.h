@@ -19,6 +19,8 @@ struct target {
 	pid_t pid;		/* attach to this thread group; 0: launch */
 	char *const *command;	/* launch this */
 	const sigset_t *mask;	/* signal mask of a launched program */
+	int output_fd;		/* for what a launched program writes (its input is then
+				 * /dev/null); -1: it has ours */
 	unsigned stack;		/* frames wanted per hit; 0: only the instruction pointer */
 };
 

@@ -48,13 +48,13 @@ pid_t sys_wait(int *status, bool block);
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
 
 /* Fork a child that is seized and stands before execvp(argv), with the given
- * signal mask. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
+ * signal mask; with output_fd >= 0 it writes there and reads from /dev/null. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
  * that failed (the child has then ended by itself). */
 struct launch {
 	pid_t pid;
 	int go_fd, result_fd;
 };
-int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch);
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch);
 
 /* Release the child. It runs to its exec, which sys_wait() reports. */
 void sys_launch_go(struct launch *launch);

@@ -50,9 +50,9 @@ void tracees_free(struct tracees *tracees);
 int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err);
 
 /* Start a program and hold it at its exec, which tracees_next() then reports as
- * TRACEE_EXEC. mask: its signal mask. */
-int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, pid_t *pid,
-	struct err *err);
+ * TRACEE_EXEC. mask and output_fd: see sys_launch(). */
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int output_fd,
+	pid_t *pid, struct err *err);
 
 /* The next event, waiting until deadline_ns (CLOCK_MONOTONIC) as far as sys_ticks() allows. */
 void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out);
@@ -67,6 +67,10 @@ bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
 
 /* End tracees_stop(): those that were stopped only by it run on. */
 void tracees_go(struct tracees *tracees, pid_t pid);
+
+/* After a crash of our own, anywhere: a thread may have stopped, or not have been resumed, without
+ * our having noted it. Ask the kernel about those believed to run, before they are stopped. */
+void tracees_recover(struct tracees *tracees);
 
 /* Let a stopped thread run on until its next stop, which stays unreported; a second at most.
  * It may end instead; it must be given to tracee_leave() in any case. */

@@ -377,9 +377,9 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 	return -EFAULT;
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, struct launch *launch)
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch)
 {
-	(void)argv, (void)mask;
+	(void)argv, (void)mask, (void)output_fd;
 	if (fake.launch_result)
 		return fake.launch_result;
 	fake_process(LAUNCH_PID, 1);

@@ -1,0 +1,34 @@
+/* screen: the terminal. The only part that knows ncurses. */
+#ifndef WATCHPROF_SCREEN_H
+#define WATCHPROF_SCREEN_H
+
+#include "watchprof/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct screen;
+
+/* Can this terminal show a screen? Touches nothing. If not, *why says so in a few words. */
+bool screen_is_possible(const char **why);
+
+/* Take over the terminal; NULL where it refuses. */
+struct screen *screen_open(void);
+
+/* Give it back as it was. NULL is fine. */
+void screen_close(struct screen *screen);
+
+/* Its present size in columns and lines. */
+void screen_size(const struct screen *screen, size_t *width, size_t *height);
+
+/* Show the lines, as many as the screen is high. */
+void screen_draw(struct screen *screen, const struct model_line *lines, size_t n);
+
+/* The next key that was typed: a character, an enum key, KEY_CODE_NONE if there is none within
+ * wait_ms, or KEY_CODE_GONE where the terminal has gone. */
+int screen_key(struct screen *screen, int wait_ms);
+
+/* May it be sent UTF-8? */
+bool screen_is_utf8(void);
+
+#endif

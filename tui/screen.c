@@ -1,0 +1,154 @@
+/* screen.c owns the terminal while the live screen is up. It decides nothing about what
+ * is shown. */
+#include "watchprof/screen.h"
+
+#include "watchprof/util.h"
+
+#include <langinfo.h>
+#include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <unistd.h>
+
+/* <term.h> makes words of every day into macros. */
+#undef lines
+#undef columns
+
+struct screen {
+	SCREEN *terminal;
+	bool has_colors;
+	struct sigaction stop_action;
+};
+
+bool screen_is_possible(const char **why)
+{
+	int status;
+	const char *cup;
+
+	if (!isatty(STDIN_FILENO)) {
+		*why = "the input is no terminal";
+		return false;
+	}
+	if (setupterm(NULL, STDOUT_FILENO, &status) != OK) {
+		*why = "the terminal type (TERM) is unset or unknown";
+		return false;
+	}
+	cup = tigetstr("cup");
+	if (!cup || cup == (char *)-1) {
+		*why = "this terminal type cannot move its cursor";
+		return false;
+	}
+	return true;
+}
+
+bool screen_is_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static void screen_undo(void *screen)
+{
+	(void)screen;
+	endwin();
+}
+
+struct screen *screen_open(void)
+{
+	struct screen *screen = mem_new(1, sizeof(*screen));
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	screen->terminal = newterm(NULL, stdout, stdin);
+	if (!screen->terminal) {
+		free(screen);
+		return NULL;
+	}
+	/* A stopped watchprof would freeze the target at its next hit. */
+	sigaction(SIGTSTP, &ignore, &screen->stop_action);
+	die_hook_push(screen_undo, screen);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	set_escdelay(50);
+	screen->has_colors = has_colors() && !getenv("NO_COLOR");
+	if (screen->has_colors) {
+		start_color();
+		use_default_colors();
+		init_pair(LINE_TITLE, COLOR_CYAN, -1);
+		init_pair(LINE_ALERT, COLOR_RED, -1);
+	}
+	return screen;
+}
+
+void screen_close(struct screen *screen)
+{
+	if (!screen)
+		return;
+	die_hook_pop();
+	endwin();
+	delscreen(screen->terminal);
+	sigaction(SIGTSTP, &screen->stop_action, NULL);
+	free(screen);
+}
+
+void screen_size(const struct screen *screen, size_t *width, size_t *height)
+{
+	(void)screen;
+	*width = (size_t)COLS;
+	*height = (size_t)LINES;
+}
+
+static attr_t style_attributes(const struct screen *screen, enum line_style style)
+{
+	static const attr_t attributes[] = {
+		[LINE_PLAIN] = A_NORMAL,
+		[LINE_TITLE] = A_BOLD,
+		[LINE_HEADING] = A_REVERSE,
+		[LINE_SELECTED] = A_REVERSE,
+		[LINE_ALERT] = A_BOLD,
+	};
+	bool is_colored = screen->has_colors && (style == LINE_TITLE || style == LINE_ALERT);
+
+	return attributes[style] | (is_colored ? COLOR_PAIR(style) : 0);
+}
+
+void screen_draw(struct screen *screen, const struct model_line *lines, size_t n)
+{
+	erase();
+	for (size_t i = 0; i < n && i < (size_t)LINES; i++) {
+		attrset(style_attributes(screen, lines[i].style));
+		mvaddstr((int)i, 0, lines[i].text);
+	}
+	attrset(A_NORMAL);
+	refresh();
+}
+
+int screen_key(struct screen *screen, int wait_ms)
+{
+	static const struct {
+		int curses;
+		enum key key;
+	} keys[] = {
+		{KEY_DOWN, KEY_CODE_DOWN},     {KEY_UP, KEY_CODE_UP},	  {KEY_NPAGE, KEY_CODE_PAGE_DOWN},
+		{KEY_PPAGE, KEY_CODE_PAGE_UP}, {KEY_HOME, KEY_CODE_HOME}, {KEY_END, KEY_CODE_END},
+		{KEY_F(1), KEY_CODE_F1},       {KEY_RESIZE, KEY_CODE_RESIZE},
+	};
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	int key;
+
+	(void)screen;
+	if (poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)))
+		return KEY_CODE_GONE;
+	timeout(wait_ms);
+	key = getch();
+	if (key == ERR)
+		return KEY_CODE_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		if (keys[i].curses == key)
+			return keys[i].key;
+	}
+	return key;
+}
