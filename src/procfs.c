@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static FILE *proc_open(pid_t pid, const char *name)
 {
@@ -149,6 +151,53 @@ void procfs_maps_free(struct procfs_map *maps, size_t n)
 	for (size_t i = 0; i < n; i++)
 		free(maps[i].path);
 	free(maps);
+}
+
+/* Open path if it is the file that was mapped; 0: any file. */
+static int open_same(const char *path, uint64_t inode)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (inode == 0 || st.st_ino == inode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Is this the same file under our own root? Its plain name then outlives the process. */
+static bool is_plain(const char *path, int fd)
+{
+	struct stat ours, theirs;
+
+	return stat(path, &ours) == 0 && fstat(fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+		ours.st_ino == theirs.st_ino;
+}
+
+/* By path below the process's root; or through its link in map_files, which leads to the file
+ * even if it was deleted or replaced (as root only); or, for the program itself, its exe link. */
+int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name)
+{
+	pid_t living = procfs_living_thread(pid);
+	char *root = text_format("/proc/%d/root%s", living, map->path);
+	char *link = text_format("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, living, map->start, map->end);
+	char *exe = text_format("/proc/%d/exe", living);
+	int fd = open_same(root, map->inode);
+
+	*name = root;
+	if (fd >= 0 && is_plain(map->path, fd)) {
+		*name = text_copy(map->path);
+		free(root);
+	}
+	if (fd < 0)
+		fd = open_same(link, 0);
+	if (fd < 0)
+		fd = open_same(exe, map->inode);
+	free(link);
+	free(exe);
+	return fd;
 }
 
 uint64_t procfs_auxv(pid_t pid, uint64_t type)

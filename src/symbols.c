@@ -9,14 +9,12 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <libiberty/demangle.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 char *name_demangle(const char *name)
@@ -43,41 +41,6 @@ const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t add
 	return NULL;
 }
 
-/* Open path if it still is the file that was mapped. */
-static int open_same(const char *path, uint64_t inode)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (inode == 0 || st.st_ino == inode))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* The running file of a mapping: through its link in map_files, which leads to the very
- * file even if it was deleted or replaced; or by path below the process's root; or, for the
- * program itself, through its exe link. */
-static int map_open(const struct symbols *symbols, const struct procfs_map *map, char **opened)
-{
-	pid_t living = procfs_living_thread(symbols->pid);
-	char *root = text_format("/proc/%d/root%s", living, map->path);
-	char *link = text_format("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, living, map->start, map->end);
-	char *exe = text_format("/proc/%d/exe", living);
-	int fd = open_same(root, map->inode);
-
-	*opened = root; /* separate debug files are searched beside this name */
-	if (fd < 0)
-		fd = open_same(link, 0);
-	if (fd < 0)
-		fd = open_same(exe, map->inode);
-	free(link);
-	free(exe);
-	return fd;
-}
-
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 	char **file_name, Elf **elf)
 {
@@ -88,7 +51,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 
 	if (name[0] != '/' || !map)
 		return dwfl_linux_proc_find_elf(module, userdata, name, base, file_name, elf);
-	fd = map_open(symbols, map, &opened);
+	fd = procfs_map_open(symbols->pid, map, &opened);
 	if (fd < 0)
 		free(opened);
 	else
@@ -116,10 +79,13 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 
 static int module_adopt(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)
 {
-	(void)module;
+	GElf_Addr bias;
+
 	(void)name;
 	(void)base;
 	*userdata = arg; /* read by find_elf */
+	/* Opened now, when the process surely lives: names are looked up after it may have gone. */
+	dwfl_module_getelf(module, &bias);
 	return DWARF_CB_OK;
 }
 

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The library exports its search in a remote binary-search table under the name that this macro
  * makes; its installed headers do not declare it. */
@@ -19,9 +22,15 @@
 int search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
 	unw_proc_info_t *out, int need_unwind_info, void *arg);
 
-/* One executable mapping and the .eh_frame_hdr of the file it belongs to. */
-struct text {
+/* One mapping. Of executable ones, the .eh_frame_hdr of the file they belong to. */
+struct area {
 	uint64_t start, end;
+	bool is_code;
+	bool is_live; /* private memory that changes while the process runs: stacks, heap */
+	/* What the mapping holds, of constant ones: the file mapped here as well, or a copy of the
+	 * vdso. It outlives the process, whose last hits are unwound after its end. */
+	const unsigned char *bytes;
+	bool is_copy;
 	uint64_t table;	      /* address of .eh_frame_hdr; 0: the file has none */
 	uint64_t table_start; /* address of the first entry of its search table */
 	uint64_t n_entries;
@@ -30,8 +39,8 @@ struct text {
 struct unwinder {
 	pid_t pid;
 	unw_addr_space_t space;
-	struct text *texts;
-	size_t n_texts;
+	struct area *areas; /* by address */
+	size_t n_areas;
 	bool is_read;
 	uint64_t missed_page; /* the last page found in no mapping */
 	/* The unwind under way. */
@@ -48,31 +57,41 @@ struct eh_frame_hdr {
 	uint32_t count;
 } __attribute__((packed));
 
+#define PAGE_BYTES		4096
 #define ENCODING_UDATA4		0x03
 #define ENCODING_DATAREL_SDATA4 0x3b
 #define TABLE_ENTRY_WORDS	2 /* of 4 bytes: start of function, its FDE */
 
+static const struct area *area_search(const struct unwinder *unwinder, uint64_t addr);
+
+/* Constant memory of the process, from our own view of it where there is one. */
 static bool target_read(const struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
 {
+	const struct area *area = area_search(unwinder, addr);
+
+	if (area && area->bytes && area->end - addr >= len) {
+		memcpy(out, area->bytes + (addr - area->start), len);
+		return true;
+	}
 	return sys_memory_read(unwinder->pid, addr, out, len) == (ssize_t)len;
 }
 
 /* Read the table's head; a table in another form is as good as none. */
-static void table_read(const struct unwinder *unwinder, struct text *text, uint64_t addr)
+static void table_read(const struct unwinder *unwinder, struct area *area, uint64_t addr)
 {
 	struct eh_frame_hdr head;
 
 	if (!target_read(unwinder, addr, &head, sizeof(head)) || head.version != 1 ||
 		head.count_encoding != ENCODING_UDATA4 || head.table_encoding != ENCODING_DATAREL_SDATA4)
 		return;
-	text->table = addr;
-	text->table_start = addr + sizeof(head);
-	text->n_entries = head.count;
+	area->table = addr;
+	area->table_start = addr + sizeof(head);
+	area->n_entries = head.count;
 }
 
 /* Find PT_GNU_EH_FRAME through the program headers that are mapped at base, where the file
  * begins. The load bias is base minus the address that the first segment asks for. */
-static void table_find(const struct unwinder *unwinder, struct text *text, uint64_t base)
+static void table_find(const struct unwinder *unwinder, struct area *area, uint64_t base)
 {
 	Elf64_Ehdr head;
 	Elf64_Phdr segment;
@@ -89,78 +108,127 @@ static void table_find(const struct unwinder *unwinder, struct text *text, uint6
 			table = segment.p_vaddr;
 	}
 	if (table && first != UINT64_MAX)
-		table_read(unwinder, text, base - first + table);
+		table_read(unwinder, area, base - first + table);
 }
 
-static void texts_read(struct unwinder *unwinder)
+static void areas_free(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->n_areas; i++) {
+		struct area *area = &unwinder->areas[i];
+
+		if (area->is_copy)
+			free((void *)area->bytes);
+		else if (area->bytes)
+			munmap((void *)area->bytes, area->end - area->start);
+	}
+	free(unwinder->areas);
+	unwinder->areas = NULL;
+	unwinder->n_areas = 0;
+}
+
+/* Get a view of a constant mapping: tables and code, not what programs write to. A file that
+ * ends before the mapping does (replaced in place) would fault, and is left out. */
+static void area_view(const struct unwinder *unwinder, struct area *area, const struct procfs_map *map)
+{
+	uint64_t len = map->end - map->start;
+	struct stat st;
+	char *name;
+	void *view;
+	int fd;
+
+	if (map->writable || !map->readable)
+		return;
+	if (strcmp(map->path, "[vdso]") == 0) {
+		area->bytes = mem_new(1, len);
+		area->is_copy = true;
+		sys_memory_read(unwinder->pid, map->start, (void *)area->bytes, len);
+	}
+	if (map->path[0] != '/')
+		return;
+	fd = procfs_map_open(unwinder->pid, map, &name);
+	free(name);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size + PAGE_BYTES > map->offset + len) {
+		view = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, (off_t)map->offset);
+		if (view != MAP_FAILED)
+			area->bytes = view;
+	}
+	close(fd);
+}
+
+static void areas_read(struct unwinder *unwinder)
 {
 	size_t n, base = 0;
 	struct procfs_map *maps = procfs_maps(unwinder->pid, &n);
 
-	free(unwinder->texts);
-	unwinder->texts = mem_new(n, sizeof(*unwinder->texts));
-	unwinder->n_texts = 0;
+	unwinder->is_read = true;
+	if (!maps)
+		return; /* it has ended: what is known stays */
+	areas_free(unwinder);
+	unwinder->areas = mem_new(n, sizeof(*unwinder->areas));
+	unwinder->n_areas = n;
 	for (size_t i = 0; i < n; i++) {
-		struct text *text = &unwinder->texts[unwinder->n_texts];
-
+		unwinder->areas[i] = (struct area){.start = maps[i].start,
+			.end = maps[i].end,
+			.is_code = maps[i].executable,
+			.is_live = maps[i].writable && maps[i].path[0] != '/'};
+		area_view(unwinder, &unwinder->areas[i], &maps[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
 		/* The mapping of a file's beginning stands before those of its other parts. */
 		if (maps[i].offset == 0)
 			base = i;
-		if (!maps[i].executable)
-			continue;
-		*text = (struct text){.start = maps[i].start, .end = maps[i].end};
-		if (maps[i].path[0] && strcmp(maps[base].path, maps[i].path) == 0)
-			table_find(unwinder, text, maps[base].start);
-		unwinder->n_texts++;
+		if (maps[i].executable && maps[i].path[0] && strcmp(maps[base].path, maps[i].path) == 0)
+			table_find(unwinder, &unwinder->areas[i], maps[base].start);
 	}
 	procfs_maps_free(maps, n);
-	unwinder->is_read = true;
 }
 
-static const struct text *text_search(const struct unwinder *unwinder, uint64_t ip)
+static const struct area *area_search(const struct unwinder *unwinder, uint64_t ip)
 {
-	size_t low = 0, high = unwinder->n_texts;
+	size_t low = 0, high = unwinder->n_areas;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (ip >= unwinder->texts[mid].end)
+		if (ip >= unwinder->areas[mid].end)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low == unwinder->n_texts || ip < unwinder->texts[low].start)
+	if (low == unwinder->n_areas || ip < unwinder->areas[low].start)
 		return NULL;
-	return &unwinder->texts[low];
+	return &unwinder->areas[low];
 }
 
-static const struct text *text_find(struct unwinder *unwinder, uint64_t ip)
+static const struct area *area_find(struct unwinder *unwinder, uint64_t ip)
 {
-	const struct text *text = text_search(unwinder, ip);
+	const struct area *area = area_search(unwinder, ip);
 
-	if (text || (unwinder->is_read && unwinder->missed_page == ip >> 12))
-		return text;
-	texts_read(unwinder);
-	text = text_search(unwinder, ip);
-	if (!text)
+	if (area || (unwinder->is_read && unwinder->missed_page == ip >> 12))
+		return area;
+	areas_read(unwinder);
+	area = area_search(unwinder, ip);
+	if (!area)
 		unwinder->missed_page = ip >> 12;
-	return text;
+	return area;
 }
 
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *out,
 	int need_unwind_info, void *arg)
 {
-	const struct text *text = text_find(arg, ip);
+	const struct area *area = area_find(arg, ip);
 	unw_dyn_info_t info = {0};
 
-	if (!text || !text->table)
+	if (!area || !area->table)
 		return -UNW_ENOINFO;
 	info.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-	info.start_ip = text->start;
-	info.end_ip = text->end;
-	info.u.rti.segbase = text->table;
-	info.u.rti.table_data = text->table_start;
-	info.u.rti.table_len = text->n_entries * TABLE_ENTRY_WORDS * sizeof(uint32_t) / sizeof(unw_word_t);
+	info.start_ip = area->start;
+	info.end_ip = area->end;
+	info.u.rti.segbase = area->table;
+	info.u.rti.table_data = area->table_start;
+	info.u.rti.table_len = area->n_entries * TABLE_ENTRY_WORDS * sizeof(uint32_t) / sizeof(unw_word_t);
 	return search_unwind_table(space, ip, &info, out, need_unwind_info, arg);
 }
 
@@ -179,15 +247,14 @@ static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *out, void 
 	return -UNW_ENOINFO;
 }
 
-/* The stack comes from the copy; the live one has moved on. Everything else (unwind
- * tables, code at a signal frame) is constant and comes from the process. An address a
- * little above the copy is stack that was not copied: it must not be read late. */
-#define STACK_BEYOND (8ULL << 20)
-
+/* The stack comes from the copy; the live one has moved on. Everything else (unwind tables,
+ * code at a signal frame, pointers to personality routines) is constant and comes from the
+ * process. Live memory beyond the copy must not be read late. */
 static int access_mem(unw_addr_space_t space, unw_word_t addr, unw_word_t *value, int write, void *arg)
 {
 	struct unwinder *unwinder = arg;
 	const struct stack_image *stack = unwinder->stack;
+	const struct area *area;
 
 	(void)space;
 	if (write)
@@ -196,7 +263,8 @@ static int access_mem(unw_addr_space_t space, unw_word_t addr, unw_word_t *value
 		memcpy(value, stack->bytes + (addr - stack->start), sizeof(*value));
 		return 0;
 	}
-	if (addr >= stack->start && addr - stack->start < STACK_BEYOND) {
+	area = area_find(unwinder, addr);
+	if (area && area->is_live) {
 		unwinder->stack_short = 1;
 		return -UNW_EINVAL;
 	}
@@ -284,14 +352,13 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	unw_destroy_addr_space(unwinder->space);
-	free(unwinder->texts);
+	areas_free(unwinder);
 	free(unwinder);
 }
 
 void unwinder_flush(struct unwinder *unwinder)
 {
-	unwinder->n_texts = 0;
-	unwinder->is_read = false;
+	areas_read(unwinder);
 	unwinder->missed_page = 0;
 	unw_flush_cache(unwinder->space, 0, 0);
 }
@@ -300,9 +367,9 @@ void unwinder_flush(struct unwinder *unwinder)
  * frame pointers that may not be there. */
 static bool has_rules(struct unwinder *unwinder, uint64_t ip)
 {
-	const struct text *text = text_find(unwinder, ip);
+	const struct area *area = area_find(unwinder, ip);
 
-	return text && text->table;
+	return area && area->table;
 }
 
 size_t unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,

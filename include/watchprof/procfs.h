@@ -40,6 +40,11 @@ struct procfs_map {
 struct procfs_map *procfs_maps(pid_t pid, size_t *n);
 void procfs_maps_free(struct procfs_map *maps, size_t n);
 
+/* Open the very file behind a mapping for reading, also where the process sees other files than
+ * we do (containers) or the file was replaced or deleted. Returns a descriptor or -1; *name is a name
+ * for it, beside which separate debug files may lie; the caller frees it. */
+int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name);
+
 /* A thread of the process that is still alive (the leader, if it is); 0 if none. The files
  * below /proc/PID of a leader that has exited are empty, those of this thread are not. */
 pid_t procfs_living_thread(pid_t pid);

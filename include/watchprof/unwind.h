@@ -21,7 +21,7 @@ struct stack_image {
 struct unwinder *unwinder_new(pid_t pid);
 void unwinder_free(struct unwinder *unwinder);
 
-/* Mappings have come or gone: forget what is known of them. */
+/* Mappings have come or gone: look at them anew, while the process lives. */
 void unwinder_flush(struct unwinder *unwinder);
 
 /* Write up to max frames (>= 1): the instruction pointer, then return addresses, innermost first.
