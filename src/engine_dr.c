@@ -145,15 +145,15 @@ static void process_set_image(struct engine *engine, pid_t pid)
 	process->unwinder = unwinder_new(pid);
 }
 
-static void dr_engine_close(struct engine *engine);
+static void release_all(struct engine *engine);
 
-/* The emergency exit, also from a crash in the middle of anything. */
+/* The emergency exit, also from a crash in the middle of anything: nothing is freed. */
 static void engine_undo(void *context)
 {
 	struct engine *engine = context;
 
 	tracees_recover(engine->tracees);
-	dr_engine_close(engine);
+	release_all(engine);
 }
 
 static struct engine *dr_engine_open(const struct target *target, pid_t *pid, struct err *err)
@@ -490,16 +490,21 @@ static void release_stopped(struct engine *engine)
 	}
 }
 
-static void dr_engine_close(struct engine *engine)
+static void release_all(struct engine *engine)
 {
-	if (!engine)
-		return;
-	die_hook_pop();
 	/* A thread born meanwhile shows itself in the second round. */
 	for (int round = 0; round < 2 && tracees_count(engine->tracees) > 0; round++) {
 		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
 		release_stopped(engine);
 	}
+}
+
+static void dr_engine_close(struct engine *engine)
+{
+	if (!engine)
+		return;
+	die_hook_pop();
+	release_all(engine);
 	tracees_free(engine->tracees);
 	unwinder_free(engine->process.unwinder);
 	free(engine->stack_bytes);

@@ -53,6 +53,7 @@ struct tracees {
 	STAILQ_HEAD(, thread) ready;
 	size_t n_threads;
 	unsigned since_drain;
+	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */
 };
 
 static int tid_compare(const void *a, const void *b)
@@ -95,10 +96,12 @@ static struct thread *thread_add(struct tracees *tracees, pid_t pid, pid_t tid)
 /* Take a thread out of the tables; its memory stays while the ready queue has it. */
 static void thread_remove(struct tracees *tracees, struct thread *thread)
 {
-	tdelete(thread, &tracees->by_tid, tid_compare);
 	LIST_REMOVE(thread, all);
 	tracees->n_threads--;
 	thread->gone = true;
+	if (tracees->is_emergency)
+		return;
+	tdelete(thread, &tracees->by_tid, tid_compare);
 	if (thread->state != THREAD_READY)
 		free(thread);
 }
@@ -186,7 +189,7 @@ static struct thread *stranger_admit(struct tracees *tracees, pid_t tid, struct 
 
 	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
 		return NULL;
-	if (procfs_status(tid, &status)) {
+	if (!tracees->is_emergency && procfs_status(tid, &status)) {
 		LIST_FOREACH (known, &tracees->all, all) {
 			if (known->pid != status.tgid)
 				continue;
@@ -251,7 +254,7 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 	}
 	if (!thread)
 		thread = stranger_admit(tracees, tid, stop);
-	if (!thread)
+	if (!thread || thread->gone)
 		return;
 	if (thread->stray) {
 		sys_detach(tid, 0);
@@ -260,7 +263,7 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 	}
 	if (stop.kind == STOP_EXEC)
 		exec_settle(tracees, thread);
-	if (stop.kind == STOP_CLONE)
+	if (stop.kind == STOP_CLONE && !tracees->is_emergency)
 		newborn_expect(tracees, thread);
 	ready_put(tracees, thread, status);
 	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
@@ -387,6 +390,7 @@ void tracees_recover(struct tracees *tracees)
 	struct thread *thread;
 	siginfo_t info;
 
+	tracees->is_emergency = true;
 	LIST_FOREACH (thread, &tracees->all, all) {
 		if (thread->state != THREAD_RUNNING || sys_siginfo_get(thread->tid, &info))
 			continue; /* a job-control stop (EINVAL) answers an interrupt anew */
@@ -410,7 +414,7 @@ static void park(struct tracees *tracees)
 			(thread->stop.kind != STOP_TRAPPED && thread->stop.kind != STOP_GROUP))
 			continue;
 		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
-		if (thread->stop.kind == STOP_TRAPPED)
+		if (thread->stop.kind == STOP_TRAPPED && !tracees->is_emergency)
 			syscall_restart(thread->tid);
 		thread->visit = false;
 		thread->state = THREAD_PARKED;
@@ -438,7 +442,7 @@ static size_t interrupt_running(struct tracees *tracees, pid_t pid)
 			continue;
 		if (!thread->visit && sys_interrupt(thread->tid) == 0)
 			thread->visit = true;
-		if (!is_dead_leader(thread))
+		if (tracees->is_emergency || !is_dead_leader(thread))
 			n++; /* also one that vanished (ESRCH): it owes its exit status */
 	}
 	return n;
@@ -511,10 +515,10 @@ void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours)
 		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
 		thread->state = THREAD_HELD;
 	}
-	if (thread->gone)
-		free(thread);
-	else
+	if (!thread->gone)
 		thread_remove(tracees, thread);
+	else if (!tracees->is_emergency)
+		free(thread);
 }
 
 /* Run the child from its first instruction in the fork to its exec stop; its end instead

@@ -69,7 +69,8 @@ bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
 void tracees_go(struct tracees *tracees, pid_t pid);
 
 /* After a crash of our own, anywhere: a thread may have stopped, or not have been resumed, without
- * our having noted it. Ask the kernel about those believed to run, before they are stopped. */
+ * our having noted it, and the heap may be in pieces. Ask the kernel about those believed to run,
+ * before they are stopped; from now on nothing is allocated or freed. */
 void tracees_recover(struct tracees *tracees);
 
 /* Let a stopped thread run on until its next stop, which stays unreported; a second at most.
