@@ -282,6 +282,18 @@ static void hit_unwind(struct engine *engine, const struct user_regs_struct *reg
 	}
 }
 
+/* At the first instruction of a function, the access was the operand of the call (or jump) that
+ * led there: the caller is needed to tell whose it was. Its address is on top of the stack. */
+static void hit_caller(struct engine *engine, const struct tracee_event *event, struct hit *hit)
+{
+	struct user_regs_struct regs;
+
+	if (unwind_is_entry(engine->process.unwinder, hit->frames[0]) && sys_regs_get(event->tid, &regs) == 0 &&
+		sys_memory_read(event->pid, regs.rsp, &hit->frames[1], sizeof(hit->frames[1])) ==
+			sizeof(hit->frames[1]))
+		hit->n_frames = 2;
+}
+
 static uint8_t hit_kind(enum watch_access access)
 {
 	switch (access) {
@@ -320,6 +332,8 @@ static void hit_make(struct engine *engine, const struct tracee_event *event, ui
 		if (engine->stack > 0)
 			stack = stack_copy(engine, event->pid, regs.rsp);
 	}
+	if (engine->stack == 0 && !(kind & HIT_EXECUTE))
+		hit_caller(engine, event, hit);
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, sig);
 	if (has_regs && engine->stack > 0)

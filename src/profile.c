@@ -141,6 +141,7 @@ void profile_free(struct profile *profile)
 	for (size_t i = 0; i < profile->n_locs; i++) {
 		free((char *)profile->locs[i].loc.function);
 		free((char *)profile->locs[i].loc.file);
+		free((char *)profile->locs[i].loc.unit);
 		free((char *)profile->locs[i].loc.module);
 	}
 	free(profile->locs);
@@ -181,6 +182,7 @@ static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uin
 	profile->locs[entry].loc.addr = addr;
 	profile->locs[entry].loc.function = keep(found.function);
 	profile->locs[entry].loc.file = keep(found.file);
+	profile->locs[entry].loc.unit = keep(found.unit);
 	profile->locs[entry].loc.module = keep(found.module);
 	index_put(index, loc_hash(profile, entry), entry);
 	profile->n_locs++;
@@ -359,7 +361,8 @@ static int text_compare(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Functions of one name in different modules or files are different functions. */
+/* Functions of one name in different modules or source files are different functions. A function
+ * with code that was inlined from a header is one all the same. */
 static int function_compare(const struct loc *x, const struct loc *y)
 {
 	int order = text_compare(x->function, y->function);
@@ -367,7 +370,7 @@ static int function_compare(const struct loc *x, const struct loc *y)
 	if (!order)
 		order = text_compare(x->module, y->module);
 	if (!order)
-		order = text_compare(x->file, y->file);
+		order = text_compare(x->unit, y->unit);
 	return order;
 }
 

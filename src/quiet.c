@@ -20,11 +20,9 @@ static enum frontend_wish quiet_tick(struct frontend *frontend, const struct rep
 	return FRONTEND_GO_ON;
 }
 
-static void quiet_finish(struct frontend *frontend, const struct report *report, bool stay)
+static void quiet_finish(struct frontend *frontend)
 {
-	(void)stay;
 	(void)frontend;
-	(void)report;
 }
 
 static void quiet_close(struct frontend *frontend)

@@ -180,6 +180,8 @@ static const char *silence_reason(const struct report_watch *watch)
 {
 	if (!watch->len)
 		return "never armed";
+	if (strcmp(watch->state, "armed") != 0)
+		return watch->state;
 	if (!watch->compared)
 		return "no access seen";
 	return watch->changed ? "its value changed without a counted access "

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,6 @@ static void tick(struct session *session, uint64_t now_ns)
 	case FRONTEND_GO_ON:
 		break;
 	case FRONTEND_QUIT:
-		session->was_quit = true;
 		session_end(session, text_copy("ended by the user"));
 		break;
 	case FRONTEND_ZERO:
@@ -301,16 +301,30 @@ static int exit_status(const struct session *session)
 	return WIFSIGNALED(session->status) ? 128 + WTERMSIG(session->status) : WEXITSTATUS(session->status);
 }
 
-/* What a launched program wrote while the screen was up. */
-static void output_show(const struct session *session)
+/* Show what a launched program wrote while the screen was up, from *from on. (Not by read(): the
+ * program may still write, at the position that the descriptor shares with it.) */
+static void output_show(const struct session *session, off_t *from)
 {
 	char bytes[4096];
 	ssize_t n;
 
-	if (session->output_fd < 0 || lseek(session->output_fd, 0, SEEK_SET) < 0)
-		return;
-	while ((n = read(session->output_fd, bytes, sizeof(bytes))) > 0)
+	while (session->output_fd >= 0 && (n = pread(session->output_fd, bytes, sizeof(bytes), *from)) > 0) {
 		fwrite(bytes, 1, (size_t)n, stdout);
+		*from += n;
+	}
+}
+
+/* The target has ended by itself: the screen stays until the user or a signal ends it. */
+static void screen_stay(struct session *session, const struct report *report)
+{
+	struct pollfd signals = {.fd = session->signal_fd, .events = POLLIN};
+
+	session->frontend_ops->finish(session->frontend);
+	if (session->frontend_ops == &frontend_quiet || !session->has_exited || session->signal)
+		return;
+	while (session->frontend_ops->tick(session->frontend, report, clock_now_ns()) != FRONTEND_QUIT &&
+		poll(&signals, 1, TICK_NS / 1000000) <= 0)
+		;
 }
 
 /* Disarm and detach, then write the report: in this order, so that the target never waits for
@@ -320,6 +334,7 @@ static int close_and_report(struct session *session, struct err *err)
 	struct report_watch watches[WATCHES_MAX];
 	struct report report;
 	char *end = text_copy(session->end);
+	off_t shown = 0;
 	int result;
 
 	session->end_ns = clock_now_ns();
@@ -330,13 +345,14 @@ static int close_and_report(struct session *session, struct err *err)
 	report.end = end;
 	session->ops->close(session->engine);
 	session->engine = NULL;
-	session->frontend_ops->finish(session->frontend, &report, !session->was_quit && !session->signal);
+	screen_stay(session, &report);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
-	output_show(session);
+	output_show(session, &shown);
 	result = report_save(session->options->output, session->options->format, &report, err);
 	if (session->is_launch && !session->has_exited && !session->signal)
 		await_child(session);
+	output_show(session, &shown);
 	free(end);
 	return result;
 }
@@ -344,7 +360,7 @@ static int close_and_report(struct session *session, struct err *err)
 /* A run that could not begin: a program that has not run yet must not stay behind. */
 static void abandon(struct session *session)
 {
-	if (session->is_launch && session->engine && !session->has_exited && !session->was_armed)
+	if (session->is_launch && session->engine && !session->has_exited && !session->has_run)
 		sys_kill(session->pid, SIGKILL);
 	if (session->engine)
 		session->ops->close(session->engine);

@@ -1,6 +1,7 @@
 /* session_arm.c owns the way from names to armed watches over the life of a process: at the
  * attach, when the dynamic linker has loaded what was missing, and after exec. */
 #include "session_private.h"
+#include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
@@ -51,7 +52,7 @@ static int take_unknown(struct session *session, size_t i, struct err *err)
 		return -1;
 	if (!session->is_launch) {
 		watch->state = WATCH_ENDED;
-		session_warn(session, text_format("%s: the watch ended at exec: %s", session->text[i], err->text));
+		session_warn(session, text_format("the watch ended at exec: %s", err->text));
 		return 0;
 	}
 	watch->state = WATCH_PENDING;
@@ -59,6 +60,21 @@ static int take_unknown(struct session *session, size_t i, struct err *err)
 		session_warn(session, text_format("%s; waiting for a library or program that has it", err->text));
 		watch->was_told = true;
 	}
+	return 0;
+}
+
+/* A name that means something that cannot be watched: the end of the run before the program has
+ * begun; afterwards only of this watch. */
+static int take_refused(struct session *session, size_t i, struct err *err)
+{
+	struct session_watch *watch = &session->watches[i];
+
+	if (!session->has_run)
+		return -1;
+	watch->state = WATCH_REFUSED;
+	watch->is_new = false;
+	session->spans[i].len = 0;
+	session_warn(session, text_format("%s is not watched: %s", session->text[i], err->text));
 	return 0;
 }
 
@@ -77,6 +93,7 @@ static int resolve_pending(struct session *session, size_t *n_found, struct err 
 			&session->spans[i], &watch->object, err)) {
 		case RESOLVE_FOUND:
 			watch->state = WATCH_ARMED;
+			watch->is_new = true;
 			++*n_found;
 			warning = symbols_range_warning(
 				session->symbols, &session->options->watches[i], &session->spans[i]);
@@ -88,7 +105,9 @@ static int resolve_pending(struct session *session, size_t *n_found, struct err 
 				return -1;
 			break;
 		case RESOLVE_REFUSED:
-			return -1;
+			if (take_refused(session, i, err))
+				return -1;
+			break;
 		}
 	}
 	return 0;
@@ -120,34 +139,52 @@ int session_prepare(struct session *session, struct err *err)
 	size_t n_found;
 
 	session->symbols = symbols_new(session->pid);
-	if (resolve_pending(session, &n_found, err))
+	if (resolve_pending(session, &n_found, err) || plan(session, err))
 		return -1;
-	return plan(session, err);
+	session->has_run = true;
+	return 0;
+}
+
+/* The same when the program may run already: what was found last and does not fit is left out. */
+static int plan_late(struct session *session, struct err *err)
+{
+	while (plan(session, err)) {
+		size_t i = session->options->n_watches;
+
+		while (i > 0 && !session->watches[i - 1].is_new)
+			i--;
+		if (i == 0 || take_refused(session, i - 1, err))
+			return -1;
+	}
+	return 0;
 }
 
 int session_arm(struct session *session, struct err *err)
 {
-	struct arming arming = session_arming(session);
+	struct arming arming;
 
-	if (plan(session, err))
+	if (plan_late(session, err))
 		return -1;
+	arming = session_arming(session);
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (session->watches[i].state == WATCH_ARMED && session->watches[i].last.len == 0)
+		if (session->watches[i].is_new)
 			value_remember(session, i);
 	}
 	if (session->ops->arm(session->engine, session->pid, &arming, err))
 		return -1;
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (session->watches[i].state != WATCH_ARMED)
+		if (!session->watches[i].is_new)
 			continue;
+		session->watches[i].is_new = false;
 		session->watches[i].last = session->spans[i];
 		session->was_armed = true;
 		session_say(session, "watching %s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s",
 			session->text[i], session->spans[i].len, session->spans[i].addr,
 			access_name(session->spans[i].access));
 	}
-	session_say(session, "armed in %" PRIu64 " threads of process %d",
-		session->ops->counts(session->engine).threads_armed, session->pid);
+	if (session->was_armed)
+		session_say(session, "armed in %" PRIu64 " threads of process %d",
+			session->ops->counts(session->engine).threads_armed, session->pid);
 	return 0;
 }
 
@@ -170,19 +207,23 @@ int session_take_image(struct session *session, struct err *err)
 	for (size_t i = 0; i < session->options->n_watches; i++) {
 		struct session_watch *watch = &session->watches[i];
 
-		if (watch->state == WATCH_ARMED)
-			watch->last.len = 0;
 		if (watch->state == WATCH_ARMED || session->is_launch)
 			watch->state = WATCH_PENDING;
+		watch->is_new = false;
 		session->spans[i] = (struct span){.access = session->options->watches[i].access};
 	}
 	symbols_free(session->symbols);
 	session->symbols = symbols_new(session->pid);
+	if (!procfs_is_64bit(session->pid))
+		return err_set(err, "%s: a 32-bit program, which is not supported", session->command);
 	session->loader = symbols_loader(session->symbols);
 	session->hook = session->loader.hook ? session->loader.hook : session->loader.entry;
 	if (!session->loader.is_dynamic || !session->hook) {
 		session->hook = 0;
-		return resolve_and_arm(session, err);
+		if (resolve_and_arm(session, err))
+			return -1;
+		session->has_run = true;
+		return 0;
 	}
 	/* Nothing is armed until the dynamic linker has loaded and relocated everything: its
 	 * own writes (relocations) are not the program's, and libraries are missing before. */
@@ -195,5 +236,8 @@ int session_take_modules(struct session *session, struct err *err)
 		!symbols_is_consistent(session->symbols, &session->loader))
 		return 0;
 	symbols_refresh(session->symbols);
-	return resolve_and_arm(session, err);
+	if (resolve_and_arm(session, err))
+		return -1;
+	session->has_run = true;
+	return 0;
 }

@@ -10,7 +10,8 @@
 enum watch_state {
 	WATCH_PENDING, /* no module has the name yet */
 	WATCH_ARMED,
-	WATCH_ENDED, /* the image that had it is gone */
+	WATCH_ENDED,   /* the image that had it is gone */
+	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
 };
 
 /* A watch and what has become of it in the target. */
@@ -24,6 +25,7 @@ struct session_watch {
 	size_t before_len;
 	bool compared, changed;
 	struct span last; /* as last armed */
+	bool is_new;	  /* found since the last arming */
 };
 
 struct session {
@@ -38,6 +40,7 @@ struct session {
 	pid_t pid;
 	bool is_launch;
 	bool was_armed; /* something was armed at least once */
+	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
 	uint64_t hook;	/* the address armed for changes of the list of libraries; 0: none */
 	struct loader loader;
 
@@ -51,7 +54,6 @@ struct session {
 	uint64_t start_unix_s;
 	int signal;	     /* the one that ends the run; 0: none */
 	bool is_done, has_exited;
-	bool was_quit; /* by a key */
 	int status; /* wait status, if has_exited */
 	char *end;	     /* why the run ended */
 

@@ -7,7 +7,7 @@
 static const char *state_name(const struct session *session, const struct session_watch *watch)
 {
 	static const char *const names[] = {
-		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec"};
+		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec", [WATCH_REFUSED] = "refused"};
 
 	if (watch->state == WATCH_PENDING && !session->was_armed)
 		return "never found";

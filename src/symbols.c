@@ -130,6 +130,7 @@ void symbols_free(struct symbols *symbols)
 	free(symbols->build_id);
 	free(symbols->function);
 	free(symbols->file);
+	free(symbols->unit);
 	free(symbols->module);
 	free(symbols);
 }
@@ -265,19 +266,27 @@ static bool is_entry(Dwfl_Module *module, uint64_t addr)
 		GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
 }
 
-static void locate_source(Dwfl_Module *module, uint64_t addr, struct symbols *symbols, unsigned *line)
+/* The source file of an address, owned by the caller, and its line; NULL if that is unknown. */
+static char *source_file(Dwfl_Module *module, uint64_t addr, unsigned *line)
 {
 	Dwfl_Line *source = dwfl_module_getsrc(module, addr);
-	const char *file;
 	int number = 0;
+	const char *file = source ? dwfl_lineinfo(source, NULL, &number, NULL, NULL, NULL) : NULL;
 
-	if (!source)
-		return;
-	file = dwfl_lineinfo(source, NULL, &number, NULL, NULL, NULL);
-	if (!file)
-		return;
-	symbols->file = text_copy(file);
-	*line = number > 0 ? (unsigned)number : 0;
+	*line = file && number > 0 ? (unsigned)number : 0;
+	return file ? text_copy(file) : NULL;
+}
+
+/* The source file that the function around addr begins in. */
+static char *unit_file(Dwfl_Module *module, uint64_t addr)
+{
+	GElf_Off offset;
+	GElf_Sym symbol;
+	unsigned line;
+
+	if (!dwfl_module_addrinfo(module, addr, &offset, &symbol, NULL, NULL, NULL))
+		return NULL;
+	return source_file(module, addr - offset, &line);
 }
 
 /* A name for code that has none: its module, and where in it. */
@@ -308,12 +317,14 @@ void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out)
 	}
 	free(symbols->function);
 	free(symbols->file);
+	free(symbols->unit);
 	free(symbols->module);
-	symbols->function = symbols->file = symbols->module = NULL;
+	symbols->function = symbols->file = symbols->unit = symbols->module = NULL;
 	*out = (struct loc){.addr = addr};
 	if (module) {
 		symbols->function = function_by_symbol(module, addr);
-		locate_source(module, addr, symbols, &out->line);
+		symbols->file = source_file(module, addr, &out->line);
+		symbols->unit = unit_file(module, addr);
 		out->is_entry = is_entry(module, addr + 1);
 	}
 	if (!symbols->function && map)
@@ -322,6 +333,7 @@ void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out)
 		symbols->module = text_copy(map->path[0] ? map->path : "[anonymous]");
 	out->function = symbols->function;
 	out->file = symbols->file;
+	out->unit = symbols->unit;
 	out->module = symbols->module;
 }
 

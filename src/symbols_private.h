@@ -15,7 +15,7 @@ struct symbols {
 	Dwfl_Module *exe;
 	char *build_id;
 	/* Strings of the last symbols_locate(). */
-	char *function, *file, *module;
+	char *function, *file, *unit, *module;
 };
 
 /* The demangled form of a C++, Rust, D, ... name, owned by the caller; NULL: it is not mangled. */

@@ -36,12 +36,18 @@ struct area {
 	uint64_t n_entries;
 };
 
+#define ENTRIES_MAX 256
+
 struct unwinder {
 	pid_t pid;
 	unw_addr_space_t space;
 	struct area *areas; /* by address */
 	size_t n_areas;
 	bool is_read;
+	struct {
+		uint64_t ip;
+		bool is_entry;
+	} entries[ENTRIES_MAX]; /* by a hash of ip */
 	uint64_t missed_page; /* the last page found in no mapping */
 	/* The unwind under way. */
 	const struct user_regs_struct *regs;
@@ -359,8 +365,24 @@ void unwinder_free(struct unwinder *unwinder)
 void unwinder_flush(struct unwinder *unwinder)
 {
 	areas_read(unwinder);
+	memset(unwinder->entries, 0, sizeof(unwinder->entries));
 	unwinder->missed_page = 0;
 	unw_flush_cache(unwinder->space, 0, 0);
+}
+
+bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
+{
+	size_t i = (ip ^ ip >> 8) % ENTRIES_MAX;
+	struct stack_image nothing = {0};
+	unw_proc_info_t info;
+
+	if (unwinder->entries[i].ip == ip)
+		return unwinder->entries[i].is_entry;
+	unwinder->stack = &nothing;
+	unwinder->entries[i].ip = ip;
+	unwinder->entries[i].is_entry =
+		find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0 && info.start_ip == ip;
+	return unwinder->entries[i].is_entry;
 }
 
 /* May the unwinder go on from this frame? Without a table the library would guess along

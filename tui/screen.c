@@ -71,6 +71,7 @@ struct screen *screen_open(void)
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
 	curs_set(0);
 	set_escdelay(50);
 	screen->has_colors = has_colors() && !getenv("NO_COLOR");
@@ -126,7 +127,7 @@ void screen_draw(struct screen *screen, const struct model_line *lines, size_t n
 	refresh();
 }
 
-int screen_key(struct screen *screen, int wait_ms)
+int screen_key(struct screen *screen)
 {
 	static const struct {
 		int curses;
@@ -142,7 +143,6 @@ int screen_key(struct screen *screen, int wait_ms)
 	(void)screen;
 	if (poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return KEY_CODE_GONE;
-	timeout(wait_ms);
 	key = getch();
 	if (key == ERR)
 		return KEY_CODE_NONE;

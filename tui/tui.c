@@ -4,6 +4,7 @@
 #include "watchprof/screen.h"
 #include "watchprof/util.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct frontend {
@@ -39,14 +40,14 @@ static void draw(struct frontend *frontend)
 }
 
 /* All keys that were typed. *typed tells whether there were any. */
-static enum frontend_wish keys_take(struct frontend *frontend, int wait_ms, bool *typed)
+static enum frontend_wish keys_take(struct frontend *frontend, bool *typed)
 {
 	enum frontend_wish wish = FRONTEND_GO_ON;
 	int key;
 
 	*typed = false;
 	while (wish == FRONTEND_GO_ON) {
-		key = screen_key(frontend->screen, *typed ? 0 : wait_ms);
+		key = screen_key(frontend->screen);
 		if (key == KEY_CODE_NONE)
 			break;
 		if (key == KEY_CODE_GONE)
@@ -60,7 +61,7 @@ static enum frontend_wish keys_take(struct frontend *frontend, int wait_ms, bool
 static enum frontend_wish tui_tick(struct frontend *frontend, const struct report *report, uint64_t now_ns)
 {
 	bool typed;
-	enum frontend_wish wish = keys_take(frontend, 0, &typed);
+	enum frontend_wish wish = keys_take(frontend, &typed);
 
 	if (typed || now_ns >= frontend->next_ns) {
 		frontend->next_ns = now_ns + frontend->interval_ns;
@@ -70,17 +71,10 @@ static enum frontend_wish tui_tick(struct frontend *frontend, const struct repor
 	return wish;
 }
 
-static void tui_finish(struct frontend *frontend, const struct report *report, bool stay)
+static void tui_finish(struct frontend *frontend)
 {
-	bool typed;
-
-	if (!stay)
-		return;
 	model_finish(frontend->model);
-	do {
-		model_update(frontend->model, report, clock_now_ns());
-		draw(frontend);
-	} while (keys_take(frontend, 100, &typed) != FRONTEND_QUIT);
+	frontend->next_ns = 0;
 }
 
 static void tui_close(struct frontend *frontend)

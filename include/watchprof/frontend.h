@@ -24,9 +24,9 @@ struct frontend_ops {
 	/* Called about ten times a second with the state of the run. Must return soon. */
 	enum frontend_wish (*tick)(struct frontend *frontend, const struct report *report, uint64_t now_ns);
 
-	/* The run has ended, by itself if stay: then wait until the user has seen it. The
-	 * target has been let go. */
-	void (*finish)(struct frontend *frontend, const struct report *report, bool stay);
+	/* The run has ended and the target has been let go. The session goes on to call tick()
+	 * until the user quits, where it ended by itself. */
+	void (*finish)(struct frontend *frontend);
 
 	/* Give the terminal back. NULL is fine. */
 	void (*close)(struct frontend *frontend);

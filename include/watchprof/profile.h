@@ -19,6 +19,7 @@ struct loc {
 	const char *function; /* demangled; "module+0x123" for a function without a name */
 	const char *file;     /* source file as the debug info names it */
 	unsigned line;
+	const char *unit;   /* source file that the function begins in: tells statics of one name apart */
 	const char *module; /* path of the mapped file, or "[vdso]", "[anonymous]" */
 	bool is_entry;	    /* addr + 1 is the first instruction of a function (see profile.c) */
 };

@@ -24,9 +24,8 @@ void screen_size(const struct screen *screen, size_t *width, size_t *height);
 /* Show the lines, as many as the screen is high. */
 void screen_draw(struct screen *screen, const struct model_line *lines, size_t n);
 
-/* The next key that was typed: a character, an enum key, KEY_CODE_NONE if there is none within
- * wait_ms, or KEY_CODE_GONE where the terminal has gone. */
-int screen_key(struct screen *screen, int wait_ms);
+/* The next key that was typed: a character, an enum key, KEY_CODE_NONE if there is none, or KEY_CODE_GONE where the terminal has gone. */
+int screen_key(struct screen *screen);
 
 /* May it be sent UTF-8? */
 bool screen_is_utf8(void);

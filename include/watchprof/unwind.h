@@ -4,6 +4,7 @@
 #ifndef WATCHPROF_UNWIND_H
 #define WATCHPROF_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,10 @@ void unwinder_free(struct unwinder *unwinder);
 
 /* Mappings have come or gone: look at them anew, while the process lives. */
 void unwinder_flush(struct unwinder *unwinder);
+
+/* Is this address the first instruction of a function, by the unwind tables? Remembered, so that
+ * asking again costs nothing. */
+bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip);
 
 /* Write up to max frames (>= 1): the instruction pointer, then return addresses, innermost first.
  * Returns their number; *path becomes an enum hit_path. *stack_short is set

@@ -25,6 +25,17 @@ is "memset: the paths name its callers" "$((by_f / 10)) $((by_f % 10))" "$((by_g
 [ "$((by_f / 10))" -ge 1 ]
 ok $? "memset: at least one store for each call"
 
+# The first hits of a thread and the last ones before the end have whole paths, too.
+for i in 1 2 3 4 5; do
+	echo go | "$WATCHPROF" --report=text -e v:w -- "$BIN/crowd" 1 1 3
+	"$WATCHPROF" --report=text -e d:rw -- "$BIN/four"
+done >"$tmp/text"
+is "no path is cut or broken" "$(grep -cE '\[(truncated|broken)\]' "$tmp/text")" 0
+is "they end where the thread began" "$(grep -cE '< (_start|__clone3?|clone|libc.so.6\+0x[0-9a-f]*)$' "$tmp/text")" \
+	"$(grep -c ' < ' "$tmp/text")"
+launch --stack=0 -e pointer -- "$BIN/odd"
+is "an indirect call belongs to the caller without a stack, too" "$(rows "$tmp/report" pointer)" "200 dispatch"
+
 launch -e v:w -- "$BIN/traps"
 is "its own 20 SIGTRAPs reach its handler" "$status" 20
 is "and 100 writes are counted" "$(total "$tmp/report" v:w)" 100

@@ -4,7 +4,7 @@
 # watchprof in the background gets its own signals only; it hands them on.
 for signal in INT:2 TERM:15 HUP:1 QUIT:3; do
 	name=${signal%:*}
-	rm -f "$tmp/report" "$tmp/prof.err" "$tmp/go"
+	rm -f "$tmp/report" "$tmp/prof.err" "$tmp/prof.out" "$tmp/go"
 	mkfifo "$tmp/go"
 	"$BIN/unignore" "$WATCHPROF" -v --report=tsv -o "$tmp/report" -e v:w -- "$BIN/steady" 2 1000 \
 		<"$tmp/go" >"$tmp/prof.out" 2>"$tmp/prof.err" &

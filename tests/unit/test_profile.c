@@ -71,7 +71,8 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 	if (function >= ARRAY_LEN(functions))
 		return;
 	out->function = passing(0, functions[function].function);
-	out->file = passing(1, functions[function].file);
+	/* Here each function begins in the file that its accesses are in. */
+	out->unit = out->file = passing(1, functions[function].file);
 	out->module = passing(2, functions[function].module);
 	if (out->file)
 		out->line = (unsigned)(offset % FUNCTION_BYTES / LINE_BYTES) + 1;
