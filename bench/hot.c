@@ -1,48 +1,46 @@
-/* hot.c is the benchmark's workload: it writes the global v a known number of times, from a call
- * chain of a known depth, and tells how long that took by its own clock. That clock is the same
- * for every tool that watches it and knows nothing of their start and end. The first writes
- * (warm-up) are made before it starts. */
+/* hot.c is the benchmark's workload: it writes the global v a known number of times, each time from
+ * a call chain of a known depth, and tells by its own clock how long that took. The clock is the
+ * same whatever tool watches; it sees nothing of the tool's start and end, as the first writes
+ * (the warm-up) come before it starts. It never looks at who watches. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#define FRAMES_MIN    5 /* put() itself, main(), and the three below it: two of libc and _start */
-#define FRAME_BYTES   64
-#define LEVELS_CHOICE 31 /* levels that an index can choose, one by each bit */
+#define FRAMES_BELOW 5	/* put(), main(), and the three that called it: two of libc and _start */
+#define FRAME_BYTES  64 /* about what a function's frame takes */
+#define LEVELS_MAX   250
+#define PATH_BITS    31 /* that many levels can be chosen, one by each bit of a path's number */
 
 unsigned long v;
 
-static __attribute__((noinline, noclone)) void put(unsigned long value)
+static __attribute__((noinline)) void put(unsigned long value)
 {
 	v = value;
 }
 
 static void step(unsigned levels, unsigned path, unsigned long value);
 
-/* Two functions that do the same but are not the same, so that none is folded into the other;
- * the work behind the call keeps it from becoming a jump. */
-static __attribute__((noinline, noclone)) void left(unsigned levels, unsigned path, unsigned long value)
+/* Two functions that do the same, yet differ, so that none is folded into the other. The work
+ * behind the call keeps it from becoming a jump. */
+static __attribute__((noinline)) void left(unsigned levels, unsigned path, unsigned long value)
 {
 	char frame[FRAME_BYTES];
 
-	__asm__ volatile("# left %0" : : "r"(frame) : "memory");
 	step(levels, path, value);
-	__asm__ volatile("# left %0" : : "r"(frame) : "memory");
+	__asm__ volatile("# left" : : "r"(frame) : "memory");
 }
 
-static __attribute__((noinline, noclone)) void right(unsigned levels, unsigned path, unsigned long value)
+static __attribute__((noinline)) void right(unsigned levels, unsigned path, unsigned long value)
 {
 	char frame[FRAME_BYTES];
 
-	__asm__ volatile("# right\n\tnop" : : "r"(frame) : "memory");
 	step(levels, path, value);
-	__asm__ volatile("# right\n\tnop" : : "r"(frame) : "memory");
+	__asm__ volatile("nop # right" : : "r"(frame) : "memory");
 }
 
-/* One level down: into left() or right(), as the lowest bit of path says. */
-static inline __attribute__((always_inline)) void step(unsigned levels, unsigned path, unsigned long value)
+/* One level down, into left() or right() as the lowest bit of path says, or to the end. */
+static inline __attribute__((always_inline)) void step(unsigned levels, unsigned path,
+	unsigned long value)
 {
 	if (levels == 0)
 		put(value);
@@ -50,17 +48,6 @@ static inline __attribute__((always_inline)) void step(unsigned levels, unsigned
 		right(levels - 1, path >> 1, value);
 	else
 		left(levels - 1, path >> 1, value);
-}
-
-static __attribute__((noinline, noclone)) void run(unsigned long n, unsigned levels, unsigned paths)
-{
-	unsigned path = 0;
-
-	for (unsigned long i = 0; i < n; i++) {
-		step(levels, path, i);
-		if (++path == paths)
-			path = 0;
-	}
 }
 
 static unsigned long long now_ns(void)
@@ -83,21 +70,37 @@ static unsigned long number(const char *text)
 	return value;
 }
 
+static int usage(void)
+{
+	fprintf(stderr, "Usage: hot N WARMUP FRAMES PATHS\n"
+			"Writes v WARMUP + N times, each time from FRAMES frames (%d or more), on PATHS\n"
+			"call paths in turn; prints the nanoseconds that the last N writes took.\n",
+		FRAMES_BELOW);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long n, warm, frames, paths, levels;
-	unsigned long long start;
+	unsigned long long start = 0;
+	unsigned long n, warmup, frames, paths;
+	unsigned levels;
 
-	if (argc != 5) {
-		fprintf(stderr, "Usage: hot N WARMUP FRAMES PATHS\n"
-				"Writes v WARMUP + N times, each from FRAMES frames (5 at least), on PATHS\n"
-				"call paths in turn; prints the nanoseconds that the last N writes took.\n");
-		return 2;
-	}
+	if (argc != 5)
+		return usage();
 	n = number(argv[1]);
-	warm = number(argv[2]);
+	warmup = number(argv[2]);
 	frames = number(argv[3]);
 	paths = number(argv[4]);
-	levels = frames < FRAMES_MIN + 1 ? 0 : frames - FRAMES_MIN - 1;
+	if (frames < FRAMES_BELOW || frames - FRAMES_BELOW > LEVELS_MAX)
+		return usage();
+	levels = (unsigned)(frames - FRAMES_BELOW);
+	if (paths == 0 || paths > 1UL << (levels < PATH_BITS ? levels : PATH_BITS))
+		return usage();
+	for (unsigned long i = 0; i < warmup + n; i++) {
+		if (i == warmup)
+			start = now_ns();
+		step(levels, (unsigned)(i % paths), i);
+	}
+	printf("hot %llu\n", now_ns() - start);
 	return 0;
 }

@@ -25,6 +25,7 @@
 #define STACK_LIMIT  (1U << 20)
 #define STOP_TIMEOUT NS_PER_S
 #define AWAIT_MAX    3
+#define RESCUE_NS    (2 * NS_PER_S)
 
 /* What is armed in one process. */
 struct process {
@@ -225,6 +226,9 @@ static int refresh_all(struct engine *engine, const struct dr_image *former, uin
 		if (!thread_is_stopped(thread))
 			continue;
 		note_in_flight(engine, thread, former, generation);
+		/* glibc starts threads with all signals blocked for a moment. */
+		if (!thread_is_fresh(thread) && thread_stop_signal(thread) == 0)
+			trap_mask_note(thread_tid(thread), &thread_mark(thread)->trap_mask);
 		result = thread_refresh(engine, thread);
 		if (result && result != -ESRCH)
 			return arm_error(thread_tid(thread), -result, err);
@@ -374,6 +378,8 @@ static bool trap_take(struct engine *engine, const struct tracee_event *event, s
 	kind = hit_kind(dr_access_hit(dr, dr6 & ~hook_slots(dr)));
 	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
 	mark->watches = 0;
+	if (sig == 0)
+		engine->counts.traps_unblocked += trap_mask_restore(event->tid, &mark->trap_mask);
 	if (dr6 & DR6_SLOT_BITS)
 		sys_debugreg_set(event->tid, 6, 0);
 	thread_refresh_late(engine, event->thread);
@@ -525,6 +531,20 @@ static void dr_engine_close(struct engine *engine)
 	free(engine);
 }
 
+static void dr_engine_rescue(pid_t pid)
+{
+	struct engine engine = {.tracees = tracees_new()};
+	struct thread *thread = NULL;
+
+	if (tracees_take_over(engine.tracees, pid, RESCUE_NS)) {
+		/* Nothing is known of them: each may be armed, and have a trap under way. */
+		while ((thread = tracees_first(engine.tracees, thread)))
+			thread_mark(thread)->generation = 1;
+		release_all(&engine);
+	}
+	tracees_free(engine.tracees);
+}
+
 const struct engine_ops engine_dr = {
 	.name = "dr",
 	.probe = dr_probe,
@@ -533,5 +553,6 @@ const struct engine_ops engine_dr = {
 	.arm = dr_engine_arm,
 	.next = dr_engine_next,
 	.counts = dr_engine_counts,
+	.rescue = dr_engine_rescue,
 	.close = dr_engine_close,
 };

@@ -30,6 +30,7 @@ void session_signals(sigset_t *set)
 	struct sigaction action;
 
 	sigemptyset(set);
+	sigaddset(set, GUARDIAN_GONE);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
 		/* What was ignored from outside (nohup) stays ignored. */
 		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
@@ -83,6 +84,10 @@ static void take_signal(struct session *session, const struct signalfd_siginfo *
 
 	if (sig == SIGPIPE)
 		return;
+	if (sig == GUARDIAN_GONE) {
+		session_end(session, text_copy("watchprof was killed"));
+		return;
+	}
 	if (session->is_launch && info->ssi_code != SI_KERNEL)
 		sys_kill(session->pid, sig);
 	if (!session->is_launch || session->signal)
@@ -99,6 +104,16 @@ static void take_signals(struct session *session)
 		take_signal(session, &info);
 }
 
+/* Hits found SIGTRAP blocked: say so once. */
+static void tell_masks(struct session *session)
+{
+	if (session->is_mask_told || session->ops->counts(session->engine).traps_unblocked == 0)
+		return;
+	session->is_mask_told = true;
+	session_warn(session, text_copy("a thread had SIGTRAP blocked at a hit: its signal mask was put back, but a handler "
+					"that the program had for SIGTRAP is lost (the kernel resets it)"));
+}
+
 static void tick(struct session *session, uint64_t now_ns)
 {
 	struct report_watch watches[WATCHES_MAX];
@@ -106,6 +121,7 @@ static void tick(struct session *session, uint64_t now_ns)
 
 	session->next_tick_ns = now_ns + TICK_NS;
 	take_signals(session);
+	tell_masks(session);
 	if (session->signal && now_ns >= session->grace_ns && !session->is_done)
 		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(session->signal)));
 	if (session->options->duration_ns && now_ns - session->start_ns >= session->options->duration_ns &&
@@ -246,7 +262,9 @@ static int open_attach(struct session *session, struct err *err)
 	session->engine = session->ops->open(&target, &session->pid, err);
 	if (!session->engine)
 		return -1;
+	guardian_watch(session->guardian, session->pid);
 	session->start_ns = clock_now_ns();
+	session_check_traps(session);
 	return session_arm(session, err);
 }
 
@@ -266,7 +284,10 @@ static int open_launch(struct session *session, const sigset_t *mask, struct err
 	}
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
-	return session->engine ? 0 : -1;
+	if (!session->engine)
+		return -1;
+	guardian_watch(session->guardian, session->pid);
+	return 0;
 }
 
 /* After the engine has let go of a launched program, wait for its end as its parent. */
@@ -341,10 +362,13 @@ static int close_and_report(struct session *session, struct err *err)
 	if (!session->has_exited)
 		session_compare(session);
 	describe_target(session);
+	tell_masks(session);
 	report = session_report(session, watches);
 	report.end = end;
 	session->ops->close(session->engine);
 	session->engine = NULL;
+	guardian_free(session->guardian);
+	session->guardian = NULL;
 	screen_stay(session, &report);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
@@ -364,6 +388,7 @@ static void abandon(struct session *session)
 		sys_kill(session->pid, SIGKILL);
 	if (session->engine)
 		session->ops->close(session->engine);
+	guardian_free(session->guardian);
 	if (session->frontend)
 		session->frontend_ops->close(session->frontend);
 }
@@ -390,13 +415,10 @@ static void session_fini(struct session *session)
 
 static void session_init(struct session *session, const struct options *options)
 {
-	sigset_t signals;
-
 	session->options = options;
+	session->signal_fd = -1;
 	session->output_fd = -1;
 	session->is_launch = options->command != NULL;
-	session_signals(&signals);
-	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	session->profile = profile_new(options->max_sites, locate, session);
 	for (size_t i = 0; i < options->n_watches; i++)
 		session->text[i] = options->watches[i].text;
@@ -407,8 +429,13 @@ static void session_init(struct session *session, const struct options *options)
 
 static int run(struct session *session, const sigset_t *mask, struct err *err)
 {
+	sigset_t signals;
+
 	if (report_check(session->options->output, err) || session->ops->probe(err))
 		return -1;
+	session_signals(&signals);
+	session->guardian = guardian_new(&signals, session->ops->rescue);
+	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
 		return -1;
 	sys_ticks(TICK_NS);

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct arming session_arming(const struct session *session)
 {
@@ -134,6 +136,34 @@ static int plan(struct session *session, struct err *err)
 	return 0;
 }
 
+void session_check_traps(struct session *session)
+{
+	const uint64_t trap = 1ULL << (SIGTRAP - 1);
+	struct procfs_status status;
+
+	if (!procfs_status(session->pid, &status))
+		return;
+	if (status.ignored & trap)
+		session_warn(session, text_copy("the target ignores SIGTRAP: at the first hit the kernel resets that to the "
+						"default, which cannot be put back from outside"));
+	if (status.blocked & trap && status.caught & trap)
+		session_warn(session, text_copy("the target blocks SIGTRAP and has a handler for it: at the first hit of such a "
+						"thread the kernel takes the handler away"));
+}
+
+/* Without root the kernel does not raise the rights of a traced program. */
+static void check_setuid(struct session *session)
+{
+	char *exe = text_format("/proc/%d/exe", session->pid);
+	struct stat st;
+
+	if (geteuid() != 0 && stat(exe, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
+		session_warn(session, text_format("%s: a set-user-id or set-group-id program runs without its special rights "
+						  "while it is traced; run watchprof as root",
+					      session->command));
+	free(exe);
+}
+
 int session_prepare(struct session *session, struct err *err)
 {
 	size_t n_found;
@@ -216,6 +246,7 @@ int session_take_image(struct session *session, struct err *err)
 	session->symbols = symbols_new(session->pid);
 	if (!procfs_is_64bit(session->pid))
 		return err_set(err, "%s: a 32-bit program, which is not supported", session->command);
+	check_setuid(session);
 	session->loader = symbols_loader(session->symbols);
 	session->hook = session->loader.hook ? session->loader.hook : session->loader.entry;
 	if (!session->loader.is_dynamic || !session->hook) {

@@ -4,6 +4,7 @@
 #define WATCHPROF_SESSION_PRIVATE_H
 
 #include "watchprof/dr.h"
+#include "watchprof/guardian.h"
 #include "watchprof/session.h"
 #include "watchprof/symbols.h"
 
@@ -34,6 +35,7 @@ struct session {
 	const struct frontend_ops *frontend_ops;
 	struct frontend *frontend;
 	struct engine *engine;
+	struct guardian *guardian;
 	struct symbols *symbols;
 	struct profile *profile;
 
@@ -41,6 +43,7 @@ struct session {
 	bool is_launch;
 	bool was_armed; /* something was armed at least once */
 	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
+	bool is_mask_told; /* that hits found SIGTRAP blocked */
 	uint64_t hook;	/* the address armed for changes of the list of libraries; 0: none */
 	struct loader loader;
 
@@ -81,6 +84,9 @@ int session_take_image(struct session *session, struct err *err);
 
 /* The process reached the hook: libraries came or went. */
 int session_take_modules(struct session *session, struct err *err);
+
+/* Warn of a target that blocks, ignores or handles SIGTRAP in a way that hits change. */
+void session_check_traps(struct session *session);
 
 /* Compare the watched bytes with what they were, while the target lives. */
 void session_compare(struct session *session);

@@ -31,7 +31,20 @@ static bool is_restartable(long call)
 	return false;
 }
 
-void syscall_restart(pid_t tid)
+/* Will the thread discard this signal: ignored, or of those whose default is to do nothing? */
+static bool is_discarded(const struct procfs_status *status, int sig)
+{
+	static const int ignored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
+	uint64_t bit = 1ULL << (sig - 1);
+
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++) {
+		if (ignored[i] == sig)
+			return !(status->caught & bit);
+	}
+	return status->ignored & bit;
+}
+
+void syscall_restart(pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 	struct procfs_status status;
@@ -39,7 +52,8 @@ void syscall_restart(pid_t tid)
 	if (sys_regs_get(tid, &regs) || (long)regs.orig_rax < 0 || (long)regs.rax != -EINTR ||
 		!is_restartable((long)regs.orig_rax))
 		return;
-	if (!procfs_status(tid, &status) || (status.pending & ~status.blocked & ~status.ignored))
+	if (!procfs_status(tid, &status) || (sig && !is_discarded(&status, sig)) ||
+		(status.pending & ~status.blocked & ~status.ignored))
 		return;
 	regs.rip -= SYSCALL_LEN;
 	regs.rax = regs.orig_rax;

@@ -14,6 +14,7 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,32 @@ int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
 	if (tracees->n_threads > 0 && seized != -ESRCH)
 		return 0;
 	return attach_error(pid, seized < 0 ? -seized : ESRCH, err);
+}
+
+bool tracees_take_over(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_now_ns() + timeout_ns;
+	bool is_headless = procfs_living_thread(pid) != pid;
+	size_t n;
+	pid_t *tids = procfs_threads(pid, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		int result = is_headless && tids[i] == pid ? -ESRCH : sys_seize(tids[i]);
+
+		/* The kernel takes all from the dying tracer at once: until it has, EPERM. */
+		while (result == -EPERM && tracees->n_threads == 0 && clock_now_ns() < deadline) {
+			sched_yield();
+			result = sys_seize(tids[i]);
+		}
+		if (result)
+			continue;
+		sys_interrupt(tids[i]);
+		thread_add(tracees, pid, tids[i])->visit = true;
+	}
+	free(tids);
+	while (seize_new(tracees, pid) > 0)
+		;
+	return tracees->n_threads > 0;
 }
 
 static void ready_put(struct tracees *tracees, struct thread *thread, int status)
@@ -333,7 +360,9 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 		return true;
 	}
 	if (thread->visit && thread->stop.kind == STOP_TRAPPED)
-		syscall_restart(thread->tid);
+		syscall_restart(thread->tid, 0);
+	if (sig)
+		syscall_restart(thread->tid, sig);
 	if (thread->fresh || thread->visit) {
 		out->kind = TRACEE_VISIT;
 		out->born = thread->fresh && thread->born;
@@ -415,7 +444,7 @@ static void park(struct tracees *tracees)
 			continue;
 		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
 		if (thread->stop.kind == STOP_TRAPPED && !tracees->is_emergency)
-			syscall_restart(thread->tid);
+			syscall_restart(thread->tid, 0);
 		thread->visit = false;
 		thread->state = THREAD_PARKED;
 	}
@@ -588,6 +617,11 @@ pid_t thread_tid(const struct thread *thread)
 pid_t thread_pid(const struct thread *thread)
 {
 	return thread->pid;
+}
+
+bool thread_is_fresh(const struct thread *thread)
+{
+	return thread->fresh;
 }
 
 bool thread_is_born(const struct thread *thread)

@@ -54,6 +54,7 @@ struct engine_counts {
 	uint64_t threads_armed;	  /* threads whose registers were written at least once */
 	uint64_t threads_born;	  /* of these, created while watched */
 	uint64_t threads_unarmed; /* threads that could not be armed */
+	uint64_t traps_unblocked; /* hits that found SIGTRAP blocked (the mask was put back) */
 	uint64_t lost;		  /* accesses known to have happened that were not reported */
 };
 
@@ -79,6 +80,9 @@ struct engine_ops {
 	enum engine_event (*next)(struct engine *engine, struct engine_note *note, uint64_t deadline_ns);
 
 	struct engine_counts (*counts)(const struct engine *engine);
+
+	/* In another process, after the death of the one that watched: disarm a target. */
+	void (*rescue)(pid_t pid);
 
 	/* Disarm, drain, detach, free. Cannot fail. Targets go on as if never watched. */
 	void (*close)(struct engine *engine);

@@ -5,6 +5,7 @@
 #define WATCHPROF_TRACEE_H
 
 #include "watchprof/err.h"
+#include "watchprof/trap_mask.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@ struct thread;
 struct thread_mark {
 	uint32_t generation; /* of the registers last written into it */
 	bool armed;	     /* something was watched in it at least once */
+	struct trap_mask trap_mask;
 	uint64_t watches;    /* hit before a change of the registers, reported after it */
 };
 
@@ -48,6 +50,10 @@ void tracees_free(struct tracees *tracees);
 /* Seize all threads of a process, again and again until no new one appears. Stops nobody.
  * On failure nothing of the process is traced. The message tells the cause. */
 int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err);
+
+/* Seize a process whose tracer is just dying, each thread the moment that it is let go, and ask
+ * it to stop at once. False: nothing could be seized within the time. */
+bool tracees_take_over(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
 
 /* Start a program and hold it at its exec, which tracees_next() then reports as
  * TRACEE_EXEC. mask and output_fd: see sys_launch(). */
@@ -87,6 +93,8 @@ struct thread *tracees_first(const struct tracees *tracees, const struct thread 
 
 pid_t thread_tid(const struct thread *thread);
 pid_t thread_pid(const struct thread *thread);
+/* Is its first stop still to be reported (or is it that one)? */
+bool thread_is_fresh(const struct thread *thread);
 /* Was it created while traced? */
 bool thread_is_born(const struct thread *thread);
 bool thread_is_stopped(const struct thread *thread);

@@ -92,7 +92,7 @@ target() {
 
 # go: release the target, and give its exit status.
 go() {
-	echo >&9
+	(trap '' PIPE && echo >&9) 2>/dev/null # it may have died
 	exec 9>&-
 	wait "$target"
 }

@@ -31,7 +31,7 @@ ok $? "the histogram has the function that writes"
 until_true shown 'watch 1 of 1: v:w'
 ok $? "the header has the watch"
 tm send-keys -t t p
-until_true shown 'work < start_thread'
+until_true shown 'work < '
 ok $? "p: call paths"
 tm send-keys -t t Space
 until_true shown 'PAUSED'

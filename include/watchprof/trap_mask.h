@@ -1,0 +1,27 @@
+/* trap_mask: SIGTRAP in a thread's signal mask. The kernel forces the signal of a hit upon
+ * the thread: where it is blocked, the kernel unblocks it and takes away the program's handler
+ * (force_sig; facts.md section 2). The mask can be put back from outside, the handler cannot. */
+#ifndef WATCHPROF_TRAP_MASK_H
+#define WATCHPROF_TRAP_MASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What is known of one thread. Zero: nothing yet. */
+struct trap_mask {
+	uint64_t others;  /* the other blocked signals, when last seen with SIGTRAP blocked */
+	uint32_t n_traps; /* hits so far */
+	bool is_blocking; /* the thread has SIGTRAP blocked, so far as is known */
+};
+
+/* Look at the mask of a stopped thread that is not at a hit, where the mask is as the program
+ * set it. */
+void trap_mask_note(pid_t tid, struct trap_mask *mask);
+
+/* For a thread at the stop of a hit: put SIGTRAP back into its mask if it was there. That is known
+ * of threads noted before; of others it is assumed where everything else is blocked
+ * (sigfillset), looked at on the 1st, 2nd, 4th, ... hit. True if it was put back. */
+bool trap_mask_restore(pid_t tid, struct trap_mask *mask);
+
+#endif

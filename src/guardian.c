@@ -1,0 +1,178 @@
+/* guardian.c owns the first of the two processes and the pipe to it. The pipe carries process
+ * ids, 0 for farewell; its end without a farewell means that the worker has died. */
+#include "watchprof/guardian.h"
+
+#include "watchprof/sys.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GUARDED_MAX 1024
+#define TICK_NS	    (NS_PER_S / 10)
+
+struct guardian {
+	int fd;
+};
+
+/* The first process. */
+struct guard {
+	pid_t worker;
+	int pipe_fd, signal_fd;
+	void (*rescue)(pid_t pid);
+	pid_t guarded[GUARDED_MAX];
+	size_t n_guarded;
+};
+
+/* Take what the worker has said. False: it says nothing more. */
+static bool guard_listen(struct guard *guard)
+{
+	pid_t pid;
+	ssize_t n;
+
+	while ((n = read(guard->pipe_fd, &pid, sizeof(pid))) == (ssize_t)sizeof(pid)) {
+		if (pid == 0)
+			guard->n_guarded = 0;
+		else if (guard->n_guarded < GUARDED_MAX)
+			guard->guarded[guard->n_guarded++] = pid;
+	}
+	return n < 0 && errno == EAGAIN;
+}
+
+/* The worker has gone without a farewell. */
+static void guard_rescue(struct guard *guard)
+{
+	sys_ticks(TICK_NS);
+	for (size_t i = 0; i < guard->n_guarded; i++)
+		guard->rescue(guard->guarded[i]);
+	sys_ticks(0);
+}
+
+/* End as the worker ended. */
+static _Noreturn void guard_end(int status)
+{
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	sigset_t set;
+
+	if (sig) {
+		signal(sig, SIG_DFL);
+		sigemptyset(&set);
+		sigaddset(&set, sig);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		raise(sig);
+	}
+	_exit(sig ? 128 + sig : WEXITSTATUS(status));
+}
+
+/* Hand on the signals that were sent to this process alone. */
+static void guard_hear(struct guard *guard)
+{
+	struct signalfd_siginfo info;
+
+	while (read(guard->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		/* What the terminal sent, it sent to the worker as well. */
+		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
+			sys_kill(guard->worker, (int)info.ssi_signo);
+	}
+}
+
+/* If the worker has ended, end as it did. */
+static void guard_look(struct guard *guard)
+{
+	int status;
+
+	while (sys_wait(&status, false) == guard->worker) {
+		if (!WIFEXITED(status) && !WIFSIGNALED(status))
+			continue;
+		guard_listen(guard);
+		guard_rescue(guard);
+		guard_end(status);
+	}
+}
+
+static _Noreturn void guard_run(struct guard *guard)
+{
+	struct pollfd fds[] = {
+		{.fd = guard->pipe_fd, .events = POLLIN}, {.fd = guard->signal_fd, .events = POLLIN}};
+
+	fcntl(guard->pipe_fd, F_SETFL, O_NONBLOCK);
+	for (;;) {
+		bool is_dying = false;
+
+		if (poll(fds, ARRAY_LEN(fds), -1) > 0) {
+			is_dying = fds[0].revents && !guard_listen(guard);
+			guard_hear(guard);
+		}
+		/* A dying process closes its files a moment before its threads are let go. Then
+		 * every microsecond counts, and nothing that sleeps is quick enough. */
+		do {
+			guard_look(guard);
+		} while (is_dying && guard->n_guarded && sched_yield() == 0);
+		if (is_dying)
+			fds[0].fd = -1;
+	}
+}
+
+/* Hear of the death of the first process, even if it was before we could ask for that. */
+static void worker_begin(pid_t first)
+{
+	prctl(PR_SET_PDEATHSIG, GUARDIAN_GONE);
+	if (getppid() != first)
+		raise(GUARDIAN_GONE);
+}
+
+struct guardian *guardian_new(const sigset_t *signals, void (*rescue)(pid_t pid))
+{
+	struct guardian *guardian;
+	pid_t first = getpid(), worker;
+	sigset_t set = *signals;
+	int ends[2], signal_fd;
+
+	sigaddset(&set, SIGCHLD);
+	sigdelset(&set, GUARDIAN_GONE);
+	signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (signal_fd < 0 || pipe2(ends, O_CLOEXEC))
+		return NULL;
+	worker = fork();
+	if (worker > 0) {
+		struct guard guard = {
+			.worker = worker, .pipe_fd = ends[0], .signal_fd = signal_fd, .rescue = rescue};
+
+		close(ends[1]);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		guard_run(&guard);
+	}
+	close(signal_fd);
+	close(ends[0]);
+	if (worker < 0) {
+		close(ends[1]);
+		return NULL;
+	}
+	worker_begin(first);
+	guardian = mem_new(1, sizeof(*guardian));
+	guardian->fd = ends[1];
+	return guardian;
+}
+
+void guardian_watch(struct guardian *guardian, pid_t pid)
+{
+	if (guardian && write(guardian->fd, &pid, sizeof(pid)) < 0)
+		return; /* it has been killed; GUARDIAN_GONE tells */
+}
+
+void guardian_free(struct guardian *guardian)
+{
+	if (!guardian)
+		return;
+	guardian_watch(guardian, 0);
+	close(guardian->fd);
+	free(guardian);
+}

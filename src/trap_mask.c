@@ -1,0 +1,46 @@
+/* trap_mask.c owns the repair of signal masks after hits. It asks the kernel only where
+ * there may be something to repair. */
+#include "watchprof/trap_mask.h"
+
+#include "watchprof/sys.h"
+
+#include <signal.h>
+
+#define BIT(sig)    (1ULL << ((sig) - 1))
+#define TRAP	    BIT(SIGTRAP)
+#define STANDARD    ((1ULL << 31) - 1) /* signals 1 to 31 */
+#define CATCHABLE   (STANDARD & ~(BIT(SIGKILL) | BIT(SIGSTOP)))
+
+void trap_mask_note(pid_t tid, struct trap_mask *mask)
+{
+	uint64_t blocked;
+
+	if (sys_sigmask_get(tid, &blocked))
+		return;
+	mask->is_blocking = blocked & TRAP;
+	mask->others = blocked & ~TRAP;
+}
+
+static bool is_power_of_two(uint32_t n)
+{
+	return (n & (n - 1)) == 0;
+}
+
+bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
+{
+	uint64_t blocked;
+	bool is_full;
+
+	mask->n_traps++;
+	if (!mask->is_blocking && !is_power_of_two(mask->n_traps))
+		return false;
+	if (sys_sigmask_get(tid, &blocked))
+		return false;
+	is_full = ((blocked | TRAP) & CATCHABLE) == CATCHABLE;
+	/* Another mask than the one that had it: the program has changed it since. */
+	mask->is_blocking = is_full || (mask->is_blocking && blocked == mask->others);
+	mask->others = blocked & ~TRAP;
+	if (!mask->is_blocking || (blocked & TRAP))
+		return false;
+	return sys_sigmask_set(tid, blocked | TRAP) == 0;
+}
