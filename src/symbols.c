@@ -17,12 +17,22 @@
 #include <string.h>
 #include <unistd.h>
 
-char *name_demangle(const char *name)
+static char *demangle(const char *name, int options)
 {
 	/* Only names that are surely mangled: the old g++ schemes match ordinary C names. */
 	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
 		return NULL;
-	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	return cplus_demangle(name, options | DMGL_ANSI | DMGL_AUTO);
+}
+
+char *name_demangle(const char *name)
+{
+	return demangle(name, DMGL_PARAMS);
+}
+
+char *name_demangle_plain(const char *name)
+{
+	return demangle(name, DMGL_NO_OPTS);
 }
 
 const char *module_path(Dwfl_Module *module)
@@ -204,20 +214,6 @@ bool symbols_is_consistent(struct symbols *symbols, const struct loader *loader)
 	return debug.r_state == RT_CONSISTENT;
 }
 
-/* The part of a function that the compiler split off or specialised counts as the function. */
-static void clone_suffix_cut(char *name)
-{
-	static const char *const suffixes[] = {
-		".constprop.", ".part.", ".cold", ".isra.", ".lto_priv.", ".llvm."};
-
-	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		char *suffix = strstr(name, suffixes[i]);
-
-		if (suffix && suffix != name)
-			*suffix = '\0';
-	}
-}
-
 /* The function around addr by the symbol tables; NULL if no symbol contains it. */
 static char *function_by_symbol(Dwfl_Module *module, uint64_t addr)
 {
@@ -233,7 +229,8 @@ static char *function_by_symbol(Dwfl_Module *module, uint64_t addr)
 		return NULL;
 	name = text_copy(found);
 	name[strcspn(name, "@")] = '\0';
-	clone_suffix_cut(name);
+	/* What the compiler split off or specialised counts as the function. */
+	name[clone_start(name)] = '\0';
 	demangled = name_demangle(name);
 	if (!demangled)
 		return name;

@@ -5,121 +5,39 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CANDIDATES_SHOWN 12
-#define SUGGESTIONS_MAX	 5
-
-/* How well a symbol matches: better is greater. */
-enum match {
-	MATCH_NONE,
-	MATCH_LOCAL,  /* NAME.123: a function's static, as compilers name it */
-	MATCH_SUFFIX, /* ...::NAME */
-	MATCH_EXACT,
-};
+/* Deeper blocks than any compiler makes: such debug info is broken. */
+#define DIE_DEPTH_MAX 256
 
 struct candidate {
 	char *name; /* demangled */
 	char *raw;  /* as in the symbol table, without a version */
 	Dwfl_Module *module;
 	uint64_t addr, size;
-	bool is_local, is_tls, is_code;
+	bool is_local, is_tls, is_code, is_exe;
 	enum match match;
-	char *file; /* where it is declared, if the debug info tells */
+	const char *symbol_file; /* of a local symbol, by the symbol table; often without path */
+	bool is_declared;	 /* debug info was asked for the rest */
+	char *file, *unit;	 /* where it is declared and compiled, if debug info tells */
+	char *function;		 /* the function it is in */
 	int line;
 };
 
 struct search {
 	struct symbols *symbols;
 	const struct watch *watch;
-	const char *last; /* the last component of the name: every match contains it */
+	struct asked asked;
+	const char *symbol_file; /* the STT_FILE symbol that was last seen in this module */
+	Dwfl_Module *stripped;	 /* the one that should have the name has no symbol table */
 	struct candidate *found;
 	size_t n, cap;
-	/* Near misses, the best first. */
-	struct {
-		char *name;
-		size_t distance;
-	} near[SUGGESTIONS_MAX];
-	size_t n_near;
 };
-
-/* Does text end in name, at the start or behind a "::"? */
-static bool is_suffix(const char *text, const char *name)
-{
-	size_t text_len = strlen(text), name_len = strlen(name);
-
-	if (name_len > text_len || strcmp(text + text_len - name_len, name) != 0)
-		return false;
-	return name_len == text_len ||
-		(text_len >= name_len + 2 && strncmp(text + text_len - name_len - 2, "::", 2) == 0);
-}
-
-static enum match name_match(const char *raw, const char *demangled, const char *name)
-{
-	size_t len = strlen(name);
-
-	if (strcmp(raw, name) == 0 || strcmp(demangled, name) == 0)
-		return MATCH_EXACT;
-	if (demangled != raw && is_suffix(demangled, name))
-		return MATCH_SUFFIX;
-	if (strncmp(raw, name, len) == 0 && raw[len] == '.' && raw[len + 1] &&
-		raw[len + 1 + strspn(raw + len + 1, "0123456789")] == '\0')
-		return MATCH_LOCAL;
-	return MATCH_NONE;
-}
-
-/* Levenshtein distance, or limit + 1 where it is greater. */
-static size_t edit_distance(const char *a, const char *b, size_t limit)
-{
-	size_t a_len = strlen(a), b_len = strlen(b), row[128];
-
-	if (b_len >= ARRAY_LEN(row) || a_len > b_len + limit || b_len > a_len + limit)
-		return limit + 1;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_len; j++) {
-			size_t above = row[j], least = diagonal + (a[i - 1] != b[j - 1]);
-
-			least = least < above + 1 ? least : above + 1;
-			least = least < row[j - 1] + 1 ? least : row[j - 1] + 1;
-			diagonal = above;
-			row[j] = least;
-		}
-	}
-	return row[b_len] < limit + 1 ? row[b_len] : limit + 1;
-}
-
-/* Keep a name that is close to the one asked for; other letter case counts as closest. */
-static void near_add(struct search *search, const char *name)
-{
-	const char *asked = search->watch->name;
-	size_t limit = strlen(asked) / 4 + 1;
-	size_t distance = strcasecmp(asked, name) == 0 ? 0 : edit_distance(asked, name, limit), at;
-
-	if (distance > limit)
-		return;
-	for (at = 0; at < search->n_near; at++) {
-		if (strcmp(search->near[at].name, name) == 0)
-			return;
-	}
-	while (at > 0 && search->near[at - 1].distance > distance)
-		at--;
-	if (at == SUGGESTIONS_MAX)
-		return;
-	if (search->n_near == SUGGESTIONS_MAX)
-		free(search->near[--search->n_near].name);
-	memmove(&search->near[at + 1], &search->near[at], (search->n_near - at) * sizeof(search->near[0]));
-	search->near[at].name = text_copy(name);
-	search->near[at].distance = distance;
-	search->n_near++;
-}
 
 static bool type_fits(unsigned char type, enum watch_access access)
 {
@@ -128,12 +46,30 @@ static bool type_fits(unsigned char type, enum watch_access access)
 	return type == STT_OBJECT || type == STT_COMMON || type == STT_TLS || type == STT_NOTYPE;
 }
 
+static void candidate_drop(struct search *search, size_t i)
+{
+	free(search->found[i].name);
+	free(search->found[i].raw);
+	free(search->found[i].file);
+	free(search->found[i].unit);
+	free(search->found[i].function);
+	memmove(&search->found[i], &search->found[i + 1],
+		(search->n - i - 1) * sizeof(*search->found));
+	search->n--;
+}
+
 static void candidate_add(struct search *search, const struct candidate *candidate)
 {
 	for (size_t i = 0; i < search->n; i++) {
-		/* The same object under the same name (.symtab and .dynsym, versions). */
-		if (search->found[i].addr == candidate->addr && search->found[i].module == candidate->module)
+		const struct candidate *other = &search->found[i];
+
+		/* The same object: .symtab and .dynsym, versions, other names. */
+		if (other->addr != candidate->addr || other->module != candidate->module)
+			continue;
+		if (other->match >= candidate->match)
 			return;
+		candidate_drop(search, i);
+		break;
 	}
 	if (search->n == search->cap) {
 		search->cap = search->cap ? search->cap * 2 : 8;
@@ -146,29 +82,48 @@ static void candidate_add(struct search *search, const struct candidate *candida
 }
 
 /* Look at one symbol of a module. value is its run-time address. */
-static void symbol_visit(struct search *search, Dwfl_Module *module, const char *raw, const GElf_Sym *symbol,
-	uint64_t value)
+static void symbol_visit(struct search *search, Dwfl_Module *module, const char *raw,
+	const GElf_Sym *symbol, uint64_t value)
 {
-	char *name = text_copy(raw), *demangled = NULL;
+	struct named named;
 	struct candidate candidate = {.module = module,
 		.addr = value,
 		.size = symbol->st_size,
 		.is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL,
 		.is_tls = GELF_ST_TYPE(symbol->st_info) == STT_TLS,
-		.is_code = search->watch->access == ACCESS_EXECUTE};
+		.is_code = search->watch->access == ACCESS_EXECUTE,
+		.is_exe = module == search->symbols->exe};
 
-	name[strcspn(name, "@")] = '\0'; /* a version */
-	if (strstr(name, search->last))
-		demangled = name_demangle(name);
-	candidate.name = demangled ? demangled : name;
-	candidate.raw = name;
-	candidate.match = name_match(name, candidate.name, search->watch->name);
-	if (candidate.match != MATCH_NONE)
+	named_init(&named, &search->asked, raw);
+	candidate.name = (char *)named.shown;
+	candidate.raw = named.raw;
+	candidate.match = named.match;
+	candidate.symbol_file = candidate.is_local ? search->symbol_file : NULL;
+	if (named.match != MATCH_NONE)
 		candidate_add(search, &candidate);
 	else if (search->n == 0)
-		near_add(search, candidate.name);
-	free(demangled);
-	free(name);
+		near_add(&search->asked, &named);
+	named_fini(&named);
+}
+
+/* Are there neither symbols in the module's file nor a separate debug file? To be asked after
+ * the symbol table was, which looks for that file. */
+static bool module_is_stripped(Dwfl_Module *module)
+{
+	const char *debug_file = NULL;
+	GElf_Addr bias;
+	GElf_Shdr header;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	Elf_Scn *section = NULL;
+
+	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
+	if (!elf || debug_file)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return false;
+	}
+	return true;
 }
 
 /* Does the qualifier name this module: its path, the end of it, or its file name up to a
@@ -197,6 +152,9 @@ static int module_visit(Dwfl_Module *module, void **userdata, const char *name, 
 	if (search->watch->module && !module_fits(module, search->watch->module))
 		return DWARF_CB_OK;
 	n = dwfl_module_getsymtab(module);
+	if ((search->watch->module || module == search->symbols->exe) && module_is_stripped(module))
+		search->stripped = module;
+	search->symbol_file = NULL;
 	for (int i = 1; i < n; i++) {
 		GElf_Sym symbol;
 		GElf_Addr value;
@@ -204,6 +162,8 @@ static int module_visit(Dwfl_Module *module, void **userdata, const char *name, 
 		const char *raw =
 			dwfl_module_getsym_info(module, i, &symbol, &value, &section, NULL, NULL);
 
+		if (raw && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+			search->symbol_file = *raw ? raw : NULL;
 		if (!raw || !*raw || section == SHN_UNDEF || section == SHN_ABS ||
 			!type_fits(GELF_ST_TYPE(symbol.st_info), search->watch->access))
 			continue;
@@ -212,72 +172,114 @@ static int module_visit(Dwfl_Module *module, void **userdata, const char *name, 
 	return DWARF_CB_OK;
 }
 
-/* Does a variable's DIE have this (unbiased) address as its location? */
-static bool die_is_at(Dwarf_Die *die, uint64_t addr)
+/* The (unbiased) address of the variable or function that a DIE defines. */
+static bool die_address(Dwarf_Die *die, bool is_code, Dwarf_Addr *addr)
 {
-	Dwarf_Attribute location;
+	Dwarf_Attribute location, value;
 	Dwarf_Op *ops;
 	size_t n;
 
-	return dwarf_tag(die) == DW_TAG_variable && dwarf_attr(die, DW_AT_location, &location) &&
-		dwarf_getlocation(&location, &ops, &n) == 0 && n == 1 &&
-		(ops[0].atom == DW_OP_addr || ops[0].atom == DW_OP_addrx) && ops[0].number == addr;
+	if (is_code)
+		return dwarf_tag(die) == DW_TAG_subprogram && dwarf_entrypc(die, addr) == 0;
+	if (dwarf_tag(die) != DW_TAG_variable || !dwarf_attr(die, DW_AT_location, &location) ||
+		dwarf_getlocation(&location, &ops, &n) != 0 || n != 1)
+		return false;
+	*addr = ops[0].number;
+	if (ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_GNU_addr_index)
+		return dwarf_getlocation_attr(&location, ops, &value) == 0 &&
+			dwarf_formaddr(&value, addr) == 0;
+	return ops[0].atom == DW_OP_addr;
 }
 
-/* The DIE of the variable at addr, below parent: namespaces, types, functions and blocks
- * may have variables. */
-static bool die_find(Dwarf_Die *parent, uint64_t addr, Dwarf_Die *out)
+/* One walk over the debug info of a module, which finds all candidates in it. */
+struct walk {
+	struct candidate *found;
+	size_t n, missing;
+	Dwfl_Module *module;
+	Dwarf_Addr bias;
+	const char *unit;
+};
+
+static char *copy_or_null(const char *text)
+{
+	return text ? text_copy(text) : NULL;
+}
+
+/* Fill in what a DIE tells, if it is that of a candidate. A definition apart from its
+ * declaration has the rest from there (libdw follows it). */
+static void die_take(struct walk *walk, Dwarf_Die *die, const char *function)
+{
+	Dwarf_Addr addr;
+
+	if (!die_address(die, walk->found[0].is_code, &addr))
+		return;
+	for (size_t i = 0; i < walk->n; i++) {
+		struct candidate *candidate = &walk->found[i];
+
+		if (candidate->is_declared || candidate->module != walk->module ||
+			candidate->addr != addr + walk->bias)
+			continue;
+		candidate->file = copy_or_null(dwarf_decl_file(die));
+		candidate->unit = copy_or_null(walk->unit);
+		candidate->function = copy_or_null(function);
+		dwarf_decl_line(die, &candidate->line);
+		candidate->is_declared = true;
+		walk->missing--;
+	}
+}
+
+/* Namespaces, types, functions and blocks may have variables. */
+static void die_walk(struct walk *walk, Dwarf_Die *parent, const char *function, int depth)
 {
 	Dwarf_Die die;
 
-	if (dwarf_child(parent, &die))
-		return false;
+	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die))
+		return;
 	do {
-		int tag = dwarf_tag(&die);
-
-		if (die_is_at(&die, addr)) {
-			*out = die;
-			return true;
-		}
-		if ((tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block) &&
-			die_find(&die, addr, out))
-			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return false;
-}
-
-/* Fill in where a candidate is declared. */
-static void candidate_declare(struct candidate *candidate)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = NULL, die, origin;
-	Dwarf_Attribute attribute;
-	const char *file;
-
-	while ((unit = dwfl_module_nextcu(candidate->module, unit, &bias))) {
-		if (die_find(unit, candidate->addr - bias, &die))
+		die_take(walk, &die, function);
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+			die_walk(walk, &die, dwarf_diename(&die), depth + 1);
 			break;
-	}
-	if (!unit)
-		return;
-	/* A definition apart from its declaration points to that. */
-	if (!dwarf_hasattr(&die, DW_AT_decl_file) && dwarf_attr(&die, DW_AT_specification, &attribute) &&
-		dwarf_formref_die(&attribute, &origin))
-		die = origin;
-	file = dwarf_decl_file(&die);
-	if (!file)
-		return;
-	candidate->file = text_copy(file);
-	dwarf_decl_line(&die, &candidate->line);
+		case DW_TAG_namespace:
+		case DW_TAG_lexical_block:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+			die_walk(walk, &die, function, depth + 1);
+			break;
+		}
+	} while (walk->missing && dwarf_siblingof(&die, &die) == 0);
 }
 
-static void candidate_drop(struct search *search, size_t i)
+static void module_walk(struct walk *walk)
 {
-	free(search->found[i].name);
-	free(search->found[i].raw);
-	free(search->found[i].file);
-	memmove(&search->found[i], &search->found[i + 1], (search->n - i - 1) * sizeof(*search->found));
-	search->n--;
+	Dwarf_Die *unit = NULL;
+
+	while (walk->missing && (unit = dwfl_module_nextcu(walk->module, unit, &walk->bias))) {
+		walk->unit = dwarf_diename(unit);
+		die_walk(walk, unit, NULL, 0);
+	}
+}
+
+/* Fill in where the first n candidates are declared. */
+static void candidates_declare(struct search *search, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct candidate *found = search->found;
+		struct walk walk = {.found = found, .n = n, .module = found[i].module};
+
+		for (size_t j = i; j < n; j++)
+			walk.missing += !found[j].is_declared && found[j].module == walk.module;
+		module_walk(&walk);
+		for (size_t j = i; j < n; j++)
+			found[j].is_declared |= found[j].module == walk.module;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!search->found[i].file)
+			search->found[i].file = copy_or_null(search->found[i].symbol_file);
+	}
 }
 
 /* Keep only the candidates that match best. */
@@ -301,67 +303,209 @@ static bool path_ends_in(const char *path, const char *end)
 		(path_len == len || path[path_len - len - 1] == '/' || end[0] == '/');
 }
 
-/* Where the watch names a source file, keep the candidates declared in it. */
+/* A file by the symbol table is often a name without its directory. */
+static bool file_fits(const struct candidate *candidate, const char *asked)
+{
+	if ((candidate->file && path_ends_in(candidate->file, asked)) ||
+		(candidate->unit && path_ends_in(candidate->unit, asked)))
+		return true;
+	return candidate->file && !candidate->unit && path_ends_in(asked, candidate->file);
+}
+
+/* The name is right and its file is another. */
+static void near_keep_file(struct search *search, const struct candidate *candidate)
+{
+	const char *slash = candidate->file ? strrchr(candidate->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : candidate->file;
+	char *name = file ? text_format("%s::%s", file, candidate->name)
+			  : text_copy(candidate->name);
+
+	near_keep(&search->asked, name, 0);
+	free(name);
+}
+
+/* Where the watch names a source file, keep the candidates declared or compiled in it. If there
+ * are none, the others are near misses. */
 static void keep_file(struct search *search)
 {
-	for (size_t i = search->n; search->watch->file && i-- > 0;) {
-		if (!search->found[i].file || !path_ends_in(search->found[i].file, search->watch->file))
-			candidate_drop(search, i);
+	const char *asked = search->watch->file;
+	size_t n_fit = 0;
+
+	for (size_t i = 0; asked && i < search->n; i++)
+		n_fit += file_fits(&search->found[i], asked);
+	for (size_t i = search->n; asked && i-- > 0;) {
+		const struct candidate *candidate = &search->found[i];
+
+		if (file_fits(candidate, asked))
+			continue;
+		if (n_fit == 0)
+			near_keep_file(search, candidate);
+		candidate_drop(search, i);
 	}
+}
+
+/* Where FUNCTION::NAME was asked for, debug info tells which NAME.123 is in that function. If
+ * none is, the others are near misses. */
+static void keep_scope(struct search *search)
+{
+	for (size_t i = search->n; i-- > 0;) {
+		struct candidate *candidate = &search->found[i];
+
+		if (candidate->match != MATCH_SCOPED)
+			continue;
+		if (candidate->function && strcmp(candidate->function, search->asked.scope) == 0) {
+			candidate->match = MATCH_LOCAL;
+			continue;
+		}
+		near_keep(&search->asked, candidate->name, 1);
+		candidate_drop(search, i);
+	}
+}
+
+static bool is_exported(const struct candidate *candidate)
+{
+	return !candidate->is_local && module_export(candidate->module, candidate->raw);
 }
 
 /* Of global symbols of one name that several modules export, the program uses one: the
- * executable's (there a copy relocation put it), else that of the first module. */
+ * executable's (there a copy relocation put it), else that of the first module. That it is
+ * declared elsewhere, debug info tells only of the others. */
 static void keep_exported(struct search *search)
 {
-	size_t kept = SIZE_MAX;
-
-	if (search->n < 2)
-		return;
-	for (size_t i = 0; i < search->n; i++) {
-		if (search->found[i].is_local || !module_export(search->found[i].module, search->found[i].raw))
-			return;
-		if (kept == SIZE_MAX || search->found[i].module == search->symbols->exe)
-			kept = i;
-	}
 	for (size_t i = search->n; i-- > 0;) {
-		if (i != kept)
+		struct candidate *out = &search->found[i];
+
+		for (size_t j = 0; j < search->n; j++) {
+			struct candidate *kept = &search->found[j];
+			bool is_first = j > i ? kept->is_exe : !out->is_exe;
+
+			if (!is_first || kept->module == out->module ||
+				strcmp(kept->raw, out->raw) != 0 || !is_exported(kept) ||
+				!is_exported(out))
+				continue;
+			if (!kept->unit && out->unit) {
+				free(kept->file);
+				kept->file = copy_or_null(out->file);
+				kept->unit = copy_or_null(out->unit);
+				kept->line = out->line;
+			}
 			candidate_drop(search, i);
+			break;
+		}
 	}
 }
 
-static void candidate_describe(const struct candidate *candidate, struct err *err)
+/* The executable's first, then by module and address. */
+static int candidate_compare(const void *a, const void *b)
 {
-	err_append(err, "\n  %s at 0x%" PRIx64 ", %" PRIu64 " bytes", candidate->name, candidate->addr,
-		candidate->size);
-	if (candidate->file)
-		err_append(err, ", %s:%d", candidate->file, candidate->line);
-	err_append(err, ", in %s", module_path(candidate->module));
+	const struct candidate *x = a, *y = b;
+	int by_path;
+
+	if (x->is_exe != y->is_exe)
+		return x->is_exe ? -1 : 1;
+	by_path = strcmp(module_path(x->module), module_path(y->module));
+	return by_path ? by_path : (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Of all that matches keep what the watch means. */
+static void candidates_select(struct search *search)
+{
+	/* A file may mean one that matches less well than another elsewhere. */
+	if (!search->watch->file)
+		keep_best_match(search);
+	if (search->watch->file || (search->n && search->found[0].match == MATCH_SCOPED))
+		candidates_declare(search, search->n);
+	keep_scope(search);
+	keep_exported(search);
+	keep_file(search);
+	keep_best_match(search);
+	if (search->n)
+		qsort(search->found, search->n, sizeof(*search->found), candidate_compare);
+	candidates_declare(search, search->n < CANDIDATES_SHOWN ? search->n : CANDIDATES_SHOWN);
+}
+
+/* `FILE:LINE`, or the file alone where no line is known; owned by the caller. */
+static char *candidate_place(const struct candidate *candidate)
+{
+	return candidate->line > 0 ? text_format("%s:%d", candidate->file, candidate->line)
+				   : text_copy(candidate->file);
+}
+
+static char *candidate_describe(const struct candidate *candidate)
+{
+	char *place = candidate->file ? candidate_place(candidate) : NULL;
+	char *text = text_format("\n  %s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
+		candidate->name, candidate->addr, candidate->size, place ? ", " : "",
+		place ? place : "", candidate->function ? ", function " : "",
+		candidate->function ? candidate->function : "", module_path(candidate->module));
+
+	free(place);
+	return text;
 }
 
 static enum resolve_result ambiguous(const struct search *search, struct err *err)
 {
-	err_set(err, "%s: ambiguous, %zu variables match; name one as FILE.c::%s, MODULE!%s or by address:",
-		search->watch->text, search->n, search->watch->name, search->watch->name);
-	for (size_t i = 0; i < search->n && i < CANDIDATES_SHOWN; i++)
-		candidate_describe(&search->found[i], err);
-	if (search->n > CANDIDATES_SHOWN)
-		err_append(err, "\n  and %zu more", search->n - CANDIDATES_SHOWN);
+	const char *name = search->watch->name;
+	size_t shown;
+
+	err_set(err, "%s: ambiguous, %zu %s match; name one as FILE.c::%s, ", search->watch->text,
+		search->n, search->found[0].is_code ? "functions" : "variables", name);
+	if (search->found[0].function && !search->asked.scope)
+		err_append(err, "FUNCTION::%s, ", name);
+	err_append(err, "MODULE!%s or by address:", name);
+	for (shown = 0; shown < search->n && shown < CANDIDATES_SHOWN; shown++) {
+		char *text = candidate_describe(&search->found[shown]);
+		bool fits = strlen(err->text) + strlen(text) + sizeof("\n  and 99999999 more") <
+			sizeof(err->text);
+
+		if (fits)
+			err_append(err, "%s", text);
+		free(text);
+		if (!fits)
+			break;
+	}
+	if (search->n > shown)
+		err_append(err, "\n  and %zu more", search->n - shown);
 	return RESOLVE_REFUSED;
+}
+
+/* Say where the debug file of a stripped module was looked for (the standard search of libdwfl). */
+static void append_stripped(Dwfl_Module *module, struct err *err)
+{
+	const char *path = module_path(module), *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path, *link;
+	int dir_len = slash ? (int)(slash - path) : 0, id_len;
+	const unsigned char *id;
+	GElf_Addr addr, bias;
+	GElf_Word crc;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+
+	link = elf ? dwelf_elf_gnu_debuglink(elf, &crc) : NULL;
+	err_append(err, "; %s is stripped and no debug file was found: searched ", path);
+	id_len = dwfl_module_build_id(module, &id, &addr);
+	for (int i = 0; i < id_len; i++)
+		err_append(err, i == 0 ? "/usr/lib/debug/.build-id/%02x/" : "%02x", id[i]);
+	if (id_len > 0)
+		err_append(err, ".debug, and ");
+	err_append(err, "%s%s in %.*s, %.*s/.debug and /usr/lib/debug%.*s", link ? link : base,
+		link ? "" : ".debug", dir_len, path, dir_len, path, dir_len, path);
 }
 
 static enum resolve_result unknown(const struct search *search, struct err *err)
 {
 	const struct watch *watch = search->watch;
+	const struct asked *asked = &search->asked;
 
 	err_set(err, "%s: no %s named '%s' in %s%s%s", watch->text,
 		watch->access == ACCESS_EXECUTE ? "function" : "variable", watch->name,
 		watch->module ? "a module named " : "any module that is loaded",
 		watch->module ? watch->module : "", watch->file ? " with that source file" : "");
-	if (search->n_near == 0)
+	for (size_t i = 0; i < asked->n_near; i++)
+		err_append(err, "%s%s", i ? ", " : "; did you mean ", asked->near[i].name);
+	if (search->stripped)
+		append_stripped(search->stripped, err);
+	else if (asked->n_near == 0)
 		err_append(err, "; nm -C PROGRAM lists what there is (a stripped program has few names)");
-	for (size_t i = 0; i < search->n_near; i++)
-		err_append(err, "%s%s", i ? ", " : "; did you mean ", search->near[i].name);
 	return RESOLVE_UNKNOWN;
 }
 
@@ -371,6 +515,7 @@ static enum resolve_result settle(const struct search *search, const struct cand
 {
 	const struct watch *watch = search->watch;
 	uint64_t left = found->size > (uint64_t)watch->offset ? found->size - (uint64_t)watch->offset : 0;
+	char *place;
 
 	if (found->is_tls) {
 		err_set(err, "%s: %s is thread-local: every thread has its own, and such variables "
@@ -386,9 +531,11 @@ static enum resolve_result settle(const struct search *search, const struct cand
 	*span = (struct span){.addr = found->addr + (uint64_t)watch->offset,
 		.len = found->is_code ? 1 : watch->length ? watch->length : left,
 		.access = watch->access};
-	*object = found->file ? text_format("%s (%s:%d) in %s", found->name, found->file, found->line,
-					  module_path(found->module))
-			      : text_format("%s in %s", found->name, module_path(found->module));
+	place = found->file ? candidate_place(found) : NULL;
+	*object = place ? text_format("%s (%s) in %s", found->name, place,
+				  module_path(found->module))
+			: text_format("%s in %s", found->name, module_path(found->module));
+	free(place);
 	return RESOLVE_FOUND;
 }
 
@@ -397,8 +544,7 @@ static void search_fini(struct search *search)
 	while (search->n)
 		candidate_drop(search, search->n - 1);
 	free(search->found);
-	while (search->n_near)
-		free(search->near[--search->n_near].name);
+	asked_fini(&search->asked);
 }
 
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
@@ -406,7 +552,6 @@ enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch 
 {
 	struct search search = {.symbols = symbols, .watch = watch};
 	enum resolve_result result;
-	const char *colons;
 
 	*object = NULL;
 	if (!watch->name) {
@@ -415,17 +560,9 @@ enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch 
 			.access = watch->access};
 		return RESOLVE_FOUND;
 	}
-	search.last = watch->name;
-	while ((colons = strstr(search.last, "::")))
-		search.last = colons + 2;
+	asked_init(&search.asked, watch->name);
 	dwfl_getmodules(symbols->dwfl, module_visit, &search, 0);
-	keep_best_match(&search);
-	keep_exported(&search);
-	if (search.n <= CANDIDATES_SHOWN || watch->file) {
-		for (size_t i = 0; i < search.n; i++)
-			candidate_declare(&search.found[i]);
-	}
-	keep_file(&search);
+	candidates_select(&search);
 	if (search.n == 0)
 		result = unknown(&search, err);
 	else if (search.n > 1)

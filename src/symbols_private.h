@@ -18,8 +18,62 @@ struct symbols {
 	char *function, *file, *unit, *module;
 };
 
-/* The demangled form of a C++, Rust, D, ... name, owned by the caller; NULL: it is not mangled. */
+/* How well a symbol matches a name: better is greater. */
+enum match {
+	MATCH_NONE,
+	MATCH_SCOPED, /* NAME.123 for FUNCTION::NAME: only debug info tells whether it is that */
+	MATCH_LOCAL,  /* NAME.123 or FUNCTION.NAME: a function's static, as compilers name it */
+	MATCH_CLONE,  /* NAME.constprop.0: the function, or the variable, under another name */
+	MATCH_SUFFIX, /* ...::NAME, with or without parameters */
+	MATCH_PLAIN,  /* NAME(...): all but the parameters */
+	MATCH_EXACT,
+};
+
+#define NEAR_MAX 5
+
+/* A name that was asked for, and the near misses among those seen so far, the best first. */
+struct asked {
+	char *name;	  /* without needless blanks */
+	const char *last; /* its last component, in name */
+	char *scope;	  /* what stands before that, or NULL */
+	char *mark;	  /* every symbol of this name contains it; may be empty */
+	struct {
+		char *name;
+		size_t distance;
+	} near[NEAR_MAX];
+	size_t n_near;
+};
+
+/* The names of one symbol. */
+struct named {
+	char *raw;	   /* as in the symbol table, without a version */
+	char *demangled;   /* NULL where it is not mangled, or surely not the one asked for */
+	char *plain;	   /* the same without parameters */
+	const char *shown; /* demangled or raw */
+	enum match match;  /* to the name asked for */
+};
+
+void asked_init(struct asked *asked, const char *name);
+void asked_fini(struct asked *asked);
+
+/* The names of a symbol, and how well they match. */
+void named_init(struct named *named, const struct asked *asked, const char *raw);
+void named_fini(struct named *named);
+
+/* Keep a symbol's name if it is close to the one asked for. */
+void near_add(struct asked *asked, const struct named *named);
+
+/* Keep a name as a near miss of this distance, if there are not enough that are closer. */
+void near_keep(struct asked *asked, const char *name, size_t distance);
+
+/* The length of a function's name without what compilers add to those they specialise or split
+ * (.constprop.0, .cold, ...). */
+size_t clone_start(const char *name);
+
+/* The demangled form of a C++, Rust, D, ... name, owned by the caller; NULL: it is not mangled.
+ * The plain form has neither parameters nor what a function returns. */
 char *name_demangle(const char *name);
+char *name_demangle_plain(const char *name);
 
 /* The mapping an address lies in; NULL: it is not mapped. */
 const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t addr);

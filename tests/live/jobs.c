@@ -48,7 +48,6 @@ static int child(void)
 {
 	pthread_t threads[WRITERS];
 
-	signal(SIGCONT, count_continue);
 	for (int i = 0; i < WRITERS; i++)
 		pthread_create(&threads[i], NULL, work, NULL);
 	for (int i = 0; i < WRITERS; i++)
@@ -102,6 +101,7 @@ int main(void)
 	pid_t pid;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	signal(SIGCONT, count_continue);
 	pid = fork();
 	if (pid == 0)
 		_exit(child());

@@ -20,7 +20,7 @@ attach -e v:w
 "$WATCHPROF" --report=json -o "$tmp/json" -p "$target" -e v:w 2>"$tmp/second.err"
 is "a second watchprof is refused: status" $? 125
 matches "a second watchprof is refused: the tracer is named" "$(cat "$tmp/second.err")" \
-	"watchprof: process $target is already traced by process $prof *"
+	"watchprof: process $target is already traced by process * (watchprof), and a process has one tracer;*"
 go
 wait "$prof"
 is "the first one is not disturbed" "$(rows "$tmp/report" v:w)" "800 write_one"

@@ -4,6 +4,7 @@
  * exits with 0). It also writes v once for each of i and k. */
 #include "handshake.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/select.h>
@@ -262,7 +262,8 @@ static const struct way ways[] = {
 
 #define N_WAYS (sizeof(ways) / sizeof(*ways))
 
-static struct place places[N_WAYS];
+/* The last one is main's. */
+static struct place places[N_WAYS + 1];
 
 static void place_init(struct place *place, const struct way *way)
 {
@@ -278,7 +279,7 @@ static void place_init(struct place *place, const struct way *way)
 	} else if (way->wake == wake_msg) {
 		place->fd = msgget(IPC_PRIVATE, 0600);
 	} else if (way->wake == wake_aio) {
-		place->fd = eventfd(0, 0);
+		place->fd = open("/dev/null", O_WRONLY);
 		syscall(SYS_io_setup, 1, &place->aio);
 	} else if (way->wake == wake_accept) {
 		place->fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -365,24 +366,44 @@ static void send_ignorable(void)
 	say("sent");
 }
 
-static void end_children(void)
+/* A signal to the process goes to its main thread first, so that this one sleeps, too. */
+static void *make_children(void *argument)
 {
-	v = 2;
-	for (int i = 0; i < 20; i++) {
-		pid_t pid = fork();
+	struct place *main_place = argument;
 
+	for (int i = 0; i < 20; i++) {
+		pid_t pid;
+
+		await_sleep(main_place);
+		pid = fork();
 		if (pid == 0)
 			_exit(0);
 		waitpid(pid, NULL, 0);
 		await_all();
 	}
+	await_sleep(main_place);
+	wake_fd(main_place);
+	return NULL;
+}
+
+static void end_children(struct place *main_place)
+{
+	pthread_t thread;
+
+	v = 2;
+	pthread_create(&thread, NULL, make_children, main_place);
+	work(main_place);
+	pthread_join(thread, NULL);
+	sleep_read(main_place);
 	say("ended");
 }
 
 static void release(void)
 {
-	int interrupted = 0;
+	int interrupted = places[N_WAYS].interrupted;
 
+	if (interrupted)
+		say("interrupted main %d", interrupted);
 	for (size_t i = 0; i < N_WAYS; i++)
 		ways[i].wake(&places[i]);
 	for (size_t i = 0; i < N_WAYS; i++) {
@@ -411,16 +432,14 @@ int main(void)
 		place_init(&places[i], &ways[i]);
 		pthread_create(&places[i].thread, NULL, work, &places[i]);
 	}
-	/* A child's end is for one of the sleepers. */
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	place_init(&places[N_WAYS], &ways[0]);
 	await_all();
 	say("ready");
 	while (told(&word) && word != 'r') {
 		if (word == 'i')
 			send_ignorable();
 		if (word == 'k')
-			end_children();
+			end_children(&places[N_WAYS]);
 	}
 	release();
 	return 0;

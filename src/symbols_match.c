@@ -1,0 +1,378 @@
+/* symbols_match.c owns the comparison of the name that was asked for with the names of
+ * symbols: what matches, how well, and what comes close. It knows no file and no process. */
+#include "symbols_private.h"
+#include "watchprof/util.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANONYMOUS "(anonymous namespace)"
+
+/* A shorter name has too many neighbours that mean something else. */
+#define NEAR_LENGTH_MIN 4
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+/* Take out the blanks that separate no words, so that box<int,long> is box<int, long>. */
+static char *blanks_cut(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; at && *at; at++) {
+		if (*at != ' ' || (to > text && is_word(to[-1]) && is_word(at[1])))
+			*to++ = *at;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+/* Behind the partner of the bracket at this place, or the end of the text. A < inside of round
+ * brackets may be an operator. */
+static const char *bracket_end(const char *at)
+{
+	size_t round = 0, angle = 0;
+
+	do {
+		if (*at == '(' || *at == '[' || *at == '{')
+			round++;
+		else if (*at == ')' || *at == ']' || *at == '}')
+			round -= round > 0;
+		else if (*at == '<' && round == 0)
+			angle++;
+		else if (*at == '>' && round == 0 && at[-1] != '-')
+			angle -= angle > 0;
+		at++;
+	} while (*at && (round || angle));
+	return at;
+}
+
+/* Behind `operator<<` and its like, whose signs are no brackets; else at itself. */
+static const char *operator_end(const char *text, const char *at)
+{
+	if (strncmp(at, "operator", 8) != 0 || is_word(at[8]) || (at > text && is_word(at[-1])))
+		return at;
+	at += 8;
+	if (strncmp(at, "()", 2) == 0 || strncmp(at, "[]", 2) == 0)
+		return at + 2;
+	return at + strspn(at, "<>=!+-*/%^&|~,");
+}
+
+/* Behind the next piece of a name: an operator, something in brackets, or one character. */
+static const char *piece_end(const char *text, const char *at)
+{
+	const char *end = operator_end(text, at);
+
+	if (end > at)
+		return end;
+	return *at && strchr("([{<", *at) ? bracket_end(at) : at + 1;
+}
+
+/* What stands behind the last :: outside of brackets. */
+static const char *last_component(const char *name)
+{
+	const char *last = name, *at = name;
+
+	while (*at) {
+		if (strncmp(at, "::", 2) == 0) {
+			at += 2;
+			last = at;
+		} else {
+			at = piece_end(name, at);
+		}
+	}
+	return last;
+}
+
+/* Is this the end of a function's parameters inside of a name, as in `f(int) const::n`? Then
+ * *next is where its :: begins. */
+static bool is_scope_end(const char *end, const char **next)
+{
+	while (isalpha((unsigned char)*end) || *end == ' ' || *end == '&')
+		end++;
+	*next = end;
+	return strncmp(end, "::", 2) == 0;
+}
+
+/* A copy of the name without the parameters of functions in it, and without ABI tags:
+ * `f(int)::n` is f::n. */
+static char *scopes_cut(const char *name)
+{
+	char *copy = text_copy(name), *to = copy;
+
+	for (const char *at = name, *end, *next; *at; at = end) {
+		end = piece_end(name, at);
+		if (*at == '[' && strncmp(at, "[abi:", 5) == 0)
+			continue;
+		if (*at == '(' && strncmp(at, ANONYMOUS, strlen(ANONYMOUS)) != 0 &&
+			is_scope_end(end, &next)) {
+			end = next;
+			continue;
+		}
+		memcpy(to, at, (size_t)(end - at));
+		to += end - at;
+	}
+	*to = '\0';
+	return copy;
+}
+
+/* The identifier of a component, which a mangled name spells out; "" for what it abbreviates
+ * (operators, destructors) or has no word for. Owned by the caller. */
+static char *component_word(const char *component)
+{
+	size_t end = strcspn(component, "<([{"), start = end;
+	const char *word = strstr(component, "operator");
+
+	while (start > 0 && is_word(component[start - 1]))
+		start--;
+	if ((word && operator_end(component, word) > word) || strchr(component, '~'))
+		start = end;
+	return text_format("%.*s", (int)(end - start), component + start);
+}
+
+void asked_init(struct asked *asked, const char *name)
+{
+	char *outer;
+
+	*asked = (struct asked){.name = blanks_cut(text_copy(name))};
+	asked->last = last_component(asked->name);
+	asked->mark = component_word(asked->last);
+	if (asked->last == asked->name)
+		return;
+	asked->scope = text_format("%.*s", (int)(asked->last - asked->name) - 2, asked->name);
+	/* A constructor: C1 and C2 in mangled names. */
+	outer = component_word(last_component(asked->scope));
+	if (strcmp(outer, asked->mark) == 0)
+		asked->mark[0] = '\0';
+	free(outer);
+}
+
+void asked_fini(struct asked *asked)
+{
+	free(asked->name);
+	free(asked->scope);
+	free(asked->mark);
+	while (asked->n_near)
+		free(asked->near[--asked->n_near].name);
+}
+
+size_t clone_start(const char *name)
+{
+	static const char *const suffixes[] = {
+		".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".part.", ".cold"};
+	size_t start = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		const char *suffix = strstr(name, suffixes[i]);
+
+		if (suffix && suffix != name && (size_t)(suffix - name) < start)
+			start = (size_t)(suffix - name);
+	}
+	return start;
+}
+
+/* Is it a part that was split off? Such a part is not where the function is entered. */
+static bool is_split_off(const char *name)
+{
+	return strstr(name, ".part.") || strstr(name, ".cold");
+}
+
+/* Does text end in name, at the start or behind a "::"? */
+static bool is_suffix(const char *text, const char *name)
+{
+	size_t text_len = strlen(text), name_len = strlen(name);
+
+	if (name_len > text_len || strcmp(text + text_len - name_len, name) != 0)
+		return false;
+	return name_len == text_len ||
+		(text_len >= name_len + 2 && strncmp(text + text_len - name_len - 2, "::", 2) == 0);
+}
+
+static enum match text_match(const char *text, const char *name, enum match whole)
+{
+	if (strcmp(text, name) == 0)
+		return whole;
+	return is_suffix(text, name) ? MATCH_SUFFIX : MATCH_NONE;
+}
+
+/* Is it NAME.123? */
+static bool is_numbered(const char *raw, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(raw, name, len) == 0 && raw[len] == '.' && raw[len + 1] &&
+		raw[len + 1 + strspn(raw + len + 1, "0123456789")] == '\0';
+}
+
+/* A function's static is n.0 by gcc, and function.n or function.n.1 by clang. */
+static enum match local_match(const struct asked *asked, const char *raw)
+{
+	const char *dot = strchr(raw, '.');
+
+	if (!dot || dot == raw)
+		return MATCH_NONE;
+	if (is_numbered(raw, asked->name))
+		return MATCH_LOCAL;
+	if (asked->scope && is_numbered(raw, asked->last))
+		return MATCH_SCOPED;
+	if (strcmp(dot + 1, asked->last) != 0 && !is_numbered(dot + 1, asked->last))
+		return MATCH_NONE;
+	if (!asked->scope)
+		return MATCH_LOCAL;
+	if (strlen(asked->scope) == (size_t)(dot - raw) &&
+		strncmp(asked->scope, raw, (size_t)(dot - raw)) == 0)
+		return MATCH_LOCAL;
+	return MATCH_SCOPED;
+}
+
+static enum match better(enum match a, enum match b)
+{
+	return a > b ? a : b;
+}
+
+/* How well a name without clone suffix fits: with its parameters, without, and without those
+ * of the functions it lies in. */
+static enum match base_match(const struct asked *asked, const char *base)
+{
+	char *full = blanks_cut(name_demangle(base));
+	char *plain = blanks_cut(name_demangle_plain(base));
+	enum match match;
+
+	if (full && plain) {
+		/* What stands before is the type that a function template returns. */
+		const char *start = strstr(full, plain);
+		char *bare = scopes_cut(plain);
+
+		match = text_match(start ? start : full, asked->name, MATCH_EXACT);
+		match = better(match, text_match(plain, asked->name, MATCH_PLAIN));
+		match = better(match, text_match(bare, asked->name, MATCH_PLAIN));
+		free(bare);
+	} else {
+		match = strcmp(base, asked->name) == 0 ? MATCH_EXACT : local_match(asked, base);
+	}
+	free(full);
+	free(plain);
+	return match;
+}
+
+static enum match raw_match(const struct asked *asked, const struct named *named)
+{
+	char *base;
+	enum match match;
+
+	if (strcmp(named->raw, asked->name) == 0)
+		return MATCH_EXACT;
+	base = text_copy(named->raw);
+	base[clone_start(base)] = '\0';
+	match = base_match(asked, base);
+	if (strcmp(base, named->raw) != 0) {
+		if (is_split_off(named->raw))
+			match = MATCH_NONE;
+		else if (match > MATCH_CLONE)
+			match = MATCH_CLONE;
+	}
+	free(base);
+	return match;
+}
+
+void named_init(struct named *named, const struct asked *asked, const char *raw)
+{
+	*named = (struct named){.raw = text_copy(raw)};
+	named->raw[strcspn(named->raw, "@")] = '\0'; /* a version */
+	/* Without this every name would be demangled. Other letter case is for near misses. */
+	if (strcasestr(named->raw, asked->mark)) {
+		named->demangled = name_demangle(named->raw);
+		named->plain = name_demangle_plain(named->raw);
+		named->match = raw_match(asked, named);
+	}
+	named->shown = named->demangled ? named->demangled : named->raw;
+}
+
+void named_fini(struct named *named)
+{
+	free(named->raw);
+	free(named->demangled);
+	free(named->plain);
+}
+
+/* Levenshtein distance, or limit + 1 where it is greater. */
+static size_t edit_distance(const char *a, const char *b, size_t limit)
+{
+	size_t a_len = strlen(a), b_len = strlen(b), row[128];
+
+	if (b_len >= ARRAY_LEN(row) || a_len > b_len + limit || b_len > a_len + limit)
+		return limit + 1;
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			size_t above = row[j], least = diagonal + (a[i - 1] != b[j - 1]);
+
+			least = least < above + 1 ? least : above + 1;
+			least = least < row[j - 1] + 1 ? least : row[j - 1] + 1;
+			diagonal = above;
+			row[j] = least;
+		}
+	}
+	return row[b_len] < limit + 1 ? row[b_len] : limit + 1;
+}
+
+/* How far name is from the one asked for; other letter case is closest, then a template or a
+ * split-off part of that name. */
+static size_t name_distance(const struct asked *asked, const char *name, size_t limit)
+{
+	const char *compared = asked->scope ? name : last_component(name);
+	size_t len = strlen(asked->name);
+
+	if (strcasecmp(asked->name, name) == 0 || strcasecmp(asked->name, compared) == 0)
+		return 0;
+	if (len < NEAR_LENGTH_MIN)
+		return limit + 1;
+	if (strncmp(compared, asked->name, len) == 0 &&
+		(compared[len] == '.' || compared[len] == '<'))
+		return 1;
+	return edit_distance(asked->name, compared, limit);
+}
+
+void near_keep(struct asked *asked, const char *name, size_t distance)
+{
+	size_t at;
+
+	for (at = 0; at < asked->n_near; at++) {
+		if (strcmp(asked->near[at].name, name) == 0)
+			return;
+	}
+	while (at > 0 && asked->near[at - 1].distance > distance)
+		at--;
+	if (at == NEAR_MAX)
+		return;
+	if (asked->n_near == NEAR_MAX)
+		free(asked->near[--asked->n_near].name);
+	memmove(&asked->near[at + 1], &asked->near[at],
+		(asked->n_near - at) * sizeof(asked->near[0]));
+	asked->near[at].name = text_copy(name);
+	asked->near[at].distance = distance;
+	asked->n_near++;
+}
+
+void near_add(struct asked *asked, const struct named *named)
+{
+	size_t limit = strlen(asked->name) / 4 + 1, distance;
+	const char *name = named->raw;
+
+	if (named->plain && named->demangled)
+		name = strchr(asked->name, '(') ? named->demangled : named->plain;
+	/* For a part that was split off the name without the suffix is that of no symbol. */
+	if (is_split_off(named->raw))
+		name = named->raw;
+	distance = name_distance(asked, name, limit);
+	if (distance <= limit)
+		near_keep(asked, name, distance);
+}
