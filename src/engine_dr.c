@@ -531,12 +531,12 @@ static void dr_engine_close(struct engine *engine)
 	free(engine);
 }
 
-static void dr_engine_rescue(pid_t pid)
+static void dr_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
 {
 	struct engine engine = {.tracees = tracees_new()};
 	struct thread *thread = NULL;
 
-	if (tracees_take_over(engine.tracees, pid, RESCUE_NS)) {
+	if (tracees_take_over(engine.tracees, pid, ward, ward_status, RESCUE_NS)) {
 		/* Nothing is known of them: each may be armed, and have a trap under way. */
 		while ((thread = tracees_first(engine.tracees, thread)))
 			thread_mark(thread)->generation = 1;

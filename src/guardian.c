@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,6 +17,7 @@
 
 #define GUARDED_MAX 1024
 #define TICK_NS	    (NS_PER_S / 10)
+#define WORKER_LIVES (-1)
 
 struct guardian {
 	int fd;
@@ -27,7 +27,7 @@ struct guardian {
 struct guard {
 	pid_t worker;
 	int pipe_fd, signal_fd;
-	void (*rescue)(pid_t pid);
+	guardian_rescue_fn *rescue;
 	pid_t guarded[GUARDED_MAX];
 	size_t n_guarded;
 };
@@ -47,12 +47,12 @@ static bool guard_listen(struct guard *guard)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* The worker has gone without a farewell. */
-static void guard_rescue(struct guard *guard)
+/* The worker has gone without a farewell. Its wait status may come to light meanwhile. */
+static void guard_rescue(struct guard *guard, int *status)
 {
 	sys_ticks(TICK_NS);
-	for (size_t i = 0; i < guard->n_guarded; i++)
-		guard->rescue(guard->guarded[i]);
+	while (guard->n_guarded > 0)
+		guard->rescue(guard->guarded[--guard->n_guarded], guard->worker, status);
 	sys_ticks(0);
 }
 
@@ -93,7 +93,7 @@ static void guard_look(struct guard *guard)
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		guard_listen(guard);
-		guard_rescue(guard);
+		guard_rescue(guard, &status);
 		guard_end(status);
 	}
 }
@@ -105,19 +105,18 @@ static _Noreturn void guard_run(struct guard *guard)
 
 	fcntl(guard->pipe_fd, F_SETFL, O_NONBLOCK);
 	for (;;) {
-		bool is_dying = false;
+		int status = WORKER_LIVES;
 
-		if (poll(fds, ARRAY_LEN(fds), -1) > 0) {
-			is_dying = fds[0].revents && !guard_listen(guard);
-			guard_hear(guard);
-		}
-		/* A dying process closes its files a moment before its threads are let go. Then
-		 * every microsecond counts, and nothing that sleeps is quick enough. */
-		do {
-			guard_look(guard);
-		} while (is_dying && guard->n_guarded && sched_yield() == 0);
-		if (is_dying)
+		if (poll(fds, ARRAY_LEN(fds), -1) > 0 && fds[0].revents && !guard_listen(guard)) {
+			/* A dying process closes its files a moment before its threads are let go:
+			 * time to be there when they are. */
 			fds[0].fd = -1;
+			guard_rescue(guard, &status);
+			if (status != WORKER_LIVES)
+				guard_end(status);
+		}
+		guard_hear(guard);
+		guard_look(guard);
 	}
 }
 
@@ -129,7 +128,7 @@ static void worker_begin(pid_t first)
 		raise(GUARDIAN_GONE);
 }
 
-struct guardian *guardian_new(const sigset_t *signals, void (*rescue)(pid_t pid))
+struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue)
 {
 	struct guardian *guardian;
 	pid_t first = getpid(), worker;

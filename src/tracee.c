@@ -54,6 +54,8 @@ struct tracees {
 	STAILQ_HEAD(, thread) ready;
 	size_t n_threads;
 	unsigned since_drain;
+	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
+	int *ward_status;
 	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */
 };
 
@@ -171,13 +173,16 @@ int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
 	return attach_error(pid, seized < 0 ? -seized : ESRCH, err);
 }
 
-bool tracees_take_over(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
+bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status,
+	uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_now_ns() + timeout_ns;
 	bool is_headless = procfs_living_thread(pid) != pid;
 	size_t n;
 	pid_t *tids = procfs_threads(pid, &n);
 
+	tracees->ward = ward;
+	tracees->ward_status = ward_status;
 	for (size_t i = 0; i < n; i++) {
 		int result = is_headless && tids[i] == pid ? -ESRCH : sys_seize(tids[i]);
 
@@ -274,6 +279,8 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 	struct stop stop = stop_decode(status);
 	struct thread *thread = thread_find(tracees, tid);
 
+	if (!thread && tid == tracees->ward && (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED))
+		*tracees->ward_status = status;
 	if (thread && thread->state == THREAD_READY) {
 		/* Killed while its stop waited: the end replaces the stop. */
 		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);

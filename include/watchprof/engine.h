@@ -4,6 +4,7 @@
 #define WATCHPROF_ENGINE_H
 
 #include "watchprof/err.h"
+#include "watchprof/guardian.h"
 #include "watchprof/hit.h"
 #include "watchprof/watch.h"
 
@@ -81,8 +82,8 @@ struct engine_ops {
 
 	struct engine_counts (*counts)(const struct engine *engine);
 
-	/* In another process, after the death of the one that watched: disarm a target. */
-	void (*rescue)(pid_t pid);
+	/* In another process, at the death of the one that watched: disarm a target. */
+	guardian_rescue_fn *rescue;
 
 	/* Disarm, drain, detach, free. Cannot fail. Targets go on as if never watched. */
 	void (*close)(struct engine *engine);

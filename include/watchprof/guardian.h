@@ -12,12 +12,16 @@ struct guardian;
 /* The signal that the worker gets when the first process has died. */
 #define GUARDIAN_GONE (SIGRTMIN)
 
+/* Disarm a process whose tracer is dying or dead. If the end of ward, a child that is not traced, is seen
+ * meanwhile, *ward_status becomes its wait status. */
+typedef void guardian_rescue_fn(pid_t pid, pid_t ward, int *ward_status);
+
 /* Split in two, before anything is attached. Returns in the worker. The first process stays
  * inside: it hands on the signals that are sent to it alone, and ends as the worker ends. If the
  * worker is killed, it calls rescue for each guarded process, with ticks (sys_ticks) going.
  * Signals of the set must be blocked; GUARDIAN_GONE is to be taken by the worker. NULL: there
  * can be no second process, and this one has to do without. */
-struct guardian *guardian_new(const sigset_t *signals, void (*rescue)(pid_t pid));
+struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue);
 
 /* From now on this process is guarded. NULL guardian: nothing. */
 void guardian_watch(struct guardian *guardian, pid_t pid);

@@ -52,8 +52,10 @@ void tracees_free(struct tracees *tracees);
 int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err);
 
 /* Seize a process whose tracer is just dying, each thread the moment that it is let go, and ask
- * it to stop at once. False: nothing could be seized within the time. */
-bool tracees_take_over(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
+ * it to stop at once. False: nothing could be seized within the time. From now on the end of ward, a
+ * child that is not traced, is noted in *ward_status. */
+bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status,
+	uint64_t timeout_ns);
 
 /* Start a program and hold it at its exec, which tracees_next() then reports as
  * TRACEE_EXEC. mask and output_fd: see sys_launch(). */

@@ -1,6 +1,6 @@
 /* masked MODE: how a program that blocks, handles or ignores SIGTRAP finds itself after watched writes. MODE:
- * blocked (all signals, with a handler of SIGTRAP), bare (all blocked, no handler), handled, ignored,
- * worker (a thread blocks all, main installed a handler), pending (blocked, with a SIGTRAP raised
+ * blocked (all signals, with a handler of SIGTRAP), partial (the same for SIGTRAP and SIGUSR1 alone), bare (all
+ * blocked, no handler), handled, ignored, worker (a thread blocks all, main installed a handler), pending (blocked, with a SIGTRAP raised
  * before the writes), hammer (four threads that block all write without end; no handler).
  * It writes v 3 times after a line; after another one (or a hammer's end) it says what its mask and its
  * action are now, and exits with 0. */
@@ -22,6 +22,16 @@ static atomic_int n_changed;
 static void handler(int sig)
 {
 	(void)sig;
+}
+
+static void block_two(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static uint64_t mask_now(void)
@@ -116,6 +126,8 @@ int main(int argc, char **argv)
 		signal(SIGTRAP, handler);
 	if (strcmp(mode, "blocked") == 0 || strcmp(mode, "bare") == 0 || strcmp(mode, "pending") == 0)
 		block_all();
+	if (strcmp(mode, "partial") == 0)
+		block_two();
 	sigaction(SIGTRAP, NULL, &before);
 	mask = mask_now();
 	if (strcmp(mode, "pending") == 0)

@@ -36,7 +36,12 @@ warned() {
 
 # Case 34. A mask is as it was; a handler or an ignore setting that is lost is warned of, once.
 for how in attached launched; do
-	for mode in blocked bare handled ignored worker pending; do
+	for mode in blocked partial bare handled ignored worker pending; do
+		# What a launched program blocks or ignores before its first hit cannot be known from outside, unless
+		# it blocks everything.
+		case $how-$mode in
+		launched-partial | launched-ignored) continue ;;
+		esac
 		if [ $how = attached ]; then
 			target "$BIN/masked" $mode
 			attach -e v:w
@@ -105,10 +110,16 @@ jobs_begin() {
 	target=$(said ready)
 }
 
+# all_stopped: no thread of the child runs. One that is let go in a stop enters that again by itself, a
+# moment later.
+all_stopped() {
+	! grep -hq '^State:.*[^T] (' /proc/"$target"/task/*/status
+}
+
 # still_stopped NAME: every thread of the child is stopped, and nobody traces it.
 still_stopped() {
-	is "$1: every thread is still stopped" "$(grep -h '^State:' /proc/"$target"/task/*/status | sort -u | tr '\t' ' ')" \
-		"State: T (stopped)"
+	until_true all_stopped
+	ok $? "$1: every thread is still stopped"
 	is "$1: nobody traces it" "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")" 0
 }
 
@@ -171,14 +182,15 @@ tell c
 heard '^continued' 5
 jobs_end "stopped by SIGTSTP while watched"
 
-i=0
 jobs_begin
 tell b
+i=0
+bad=0
 while [ "$i" -lt "$rounds" ]; do
 	tell s
 	heard 'stopped by 19, at rest' $((i + 1))
 	"$WATCHPROF" -q --report=tsv -d 0.01 -p "$target" -e v:w >"$tmp/report" 2>"$tmp/prof.err" 9>&-
-	grep -hq '^State:.*[^T] (' /proc/"$target"/task/*/status && bad=$((bad + 1))
+	until_true all_stopped || bad=$((bad + 1))
 	tell c
 	heard '^continued' $((i + 1)) || bad=$((bad + 1))
 	i=$((i + 1))
@@ -225,10 +237,12 @@ wait "$prof"
 # And each signal that is handled gives EINTR once, as it should.
 target "$BIN/pwait"
 i=0
+bad=0
 while [ "$i" -lt "$rounds" ]; do
 	"$WATCHPROF" -q --report=tsv -o "$tmp/report" -n 20 -p "$target" -e v:w 2>"$tmp/prof.err" 9>&- || bad=$((bad + 1))
 	i=$((i + 1))
 done
+is "handled signals while attached and let go: $rounds attaches" $bad 0
 go
 is "handled signals while attached and let go: each gives one EINTR" "$? $(grep -v ready "$tmp/target.out" | tr '\n' ' ')" \
 	"0 handled 0 EINTR 0 "
@@ -237,6 +251,7 @@ is "handled signals while attached and let go: each gives one EINTR" "$? $(grep 
 for way in handler wait fd; do
 	target "$BIN/queue" $way
 	i=0
+	bad=0
 	while [ "$i" -lt "$rounds" ]; do
 		"$WATCHPROF" -q --report=tsv -o "$tmp/report" -n 50 -p "$target" -e v:w 2>"$tmp/prof.err" 9>&- || bad=$((bad + 1))
 		[ "$(total "$tmp/report" v:w)" = 50 ] || bad=$((bad + 1))
