@@ -116,7 +116,7 @@ int dr_probe(struct err *err)
 		close(go[1]);
 		return err_set(err, "self-test: no process: %s", strerror(errno));
 	}
-	result = sys_seize(child);
+	result = sys_seize(child, false);
 	if (result) {
 		close(go[1]); /* ends the child */
 		child_stop(child, &status);

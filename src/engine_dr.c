@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #ifndef TRAP_HWBKPT
 #define TRAP_HWBKPT 4
@@ -33,21 +34,76 @@ struct process {
 	uint32_t image;
 	uint32_t generation; /* of dr; a thread with another one has to be written */
 	struct dr_image dr;
-	struct unwinder *unwinder;
+	struct unwinder *unwinder; /* made when the first hit needs it */
+	LIST_ENTRY(process) all;
 };
 
 struct engine {
 	struct tracees *tracees;
-	struct process process;
+	LIST_HEAD(, process) processes; /* the one that had the last event first */
 	unsigned stack;
 	unsigned char *stack_bytes;
 	size_t stack_len;	/* how much is copied; grows where paths need it */
 	struct thread *held;	/* stopped until the next call of next() */
 	int held_sig;
 	bool hook_due; /* the held thread is at the hook */
+	pid_t hook_pid;
+	uint32_t hook_image;
 	uint32_t images;
 	struct engine_counts counts;
 };
+
+static struct process *process_find(struct engine *engine, pid_t pid)
+{
+	struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->pid == pid)
+			break;
+	}
+	if (process && process != LIST_FIRST(&engine->processes)) {
+		LIST_REMOVE(process, all);
+		LIST_INSERT_HEAD(&engine->processes, process, all);
+	}
+	return process;
+}
+
+static struct process *process_add(struct engine *engine, pid_t pid)
+{
+	struct process *process = mem_new(1, sizeof(*process));
+
+	process->pid = pid;
+	process->image = ++engine->images;
+	process->generation = 1;
+	LIST_INSERT_HEAD(&engine->processes, process, all);
+	return process;
+}
+
+static void process_remove(struct process *process)
+{
+	LIST_REMOVE(process, all);
+	unwinder_free(process->unwinder);
+	free(process);
+}
+
+/* Does any process run this image? */
+static bool image_is_run(const struct engine *engine, uint32_t image)
+{
+	const struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->image == image)
+			return true;
+	}
+	return false;
+}
+
+static struct unwinder *process_unwinder(struct process *process)
+{
+	if (!process->unwinder)
+		process->unwinder = unwinder_new(process->pid);
+	return process->unwinder;
+}
 
 /* Write an image into a stopped thread: DR7 without the slots, addresses, DR7, DR6
  * (origins.md section 1, "Order for changing a live slot"). 0 or -errno. */
@@ -75,10 +131,9 @@ static int registers_write(pid_t tid, const struct dr_image *dr)
 }
 
 /* Bring a stopped thread's registers up to date. */
-static int thread_refresh(struct engine *engine, struct thread *thread)
+static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
 {
 	struct thread_mark *mark = thread_mark(thread);
-	struct process *process = &engine->process;
 	int result;
 
 	if (mark->generation == process->generation)
@@ -96,14 +151,15 @@ static int thread_refresh(struct engine *engine, struct thread *thread)
 }
 
 /* The same for a thread that cannot fail the run: what cannot be armed is counted. */
-static void thread_refresh_late(struct engine *engine, struct thread *thread)
+static void thread_refresh_late(struct engine *engine, const struct process *process,
+	struct thread *thread)
 {
-	int result = thread_refresh(engine, thread);
+	int result = thread_refresh(engine, process, thread);
 
 	if (result == 0 || result == -ESRCH)
 		return;
 	engine->counts.threads_unarmed++;
-	thread_mark(thread)->generation = engine->process.generation; /* not again and again */
+	thread_mark(thread)->generation = process->generation; /* not again and again */
 }
 
 /* The spans of an arming with the hook as the last one. */
@@ -134,16 +190,30 @@ static int dr_engine_plan(const struct arming *arming, unsigned *slots, struct e
 	return plan_image(arming, &image, err);
 }
 
-static void process_set_image(struct engine *engine, pid_t pid)
+/* The process has a new image after exec. */
+static void process_renew(struct engine *engine, struct process *process)
 {
-	struct process *process = &engine->process;
-
-	process->pid = pid;
 	process->image = ++engine->images;
 	process->dr = (struct dr_image){0};
 	process->generation++;
 	unwinder_free(process->unwinder);
-	process->unwinder = unwinder_new(pid);
+	process->unwinder = unwinder_new(process->pid);
+}
+
+/* A new process at its first stop: watched as its parent is, whose memory it has a copy of. */
+static struct process *process_fork(struct engine *engine, pid_t pid, pid_t *parent_pid)
+{
+	struct process *parent, *process;
+	struct procfs_status status;
+
+	parent = procfs_status(pid, &status) ? process_find(engine, status.parent) : NULL;
+	*parent_pid = parent ? parent->pid : 0;
+	process = process_add(engine, pid);
+	if (parent) {
+		process->image = parent->image;
+		process->dr = parent->dr;
+	}
+	return process;
 }
 
 static void release_all(struct engine *engine);
@@ -162,7 +232,8 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	struct engine *engine = mem_new(1, sizeof(*engine));
 	int result;
 
-	engine->tracees = tracees_new();
+	engine->tracees = tracees_new(target->is_followed);
+	LIST_INIT(&engine->processes);
 	engine->stack = target->stack;
 	engine->stack_len = STACK_FIRST;
 	engine->stack_bytes = mem_new(1, engine->stack_len);
@@ -179,7 +250,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 		free(engine);
 		return NULL;
 	}
-	process_set_image(engine, *pid);
+	process_unwinder(process_add(engine, *pid));
 	die_hook_push(engine_undo, engine);
 	return engine;
 }
@@ -199,13 +270,13 @@ static int arm_error(pid_t tid, int failure, struct err *err)
 
 /* Before its registers change, take note of a hit that a thread has had and not reported: its
  * DR6 speaks of the image of the generation that was written into it. */
-static void note_in_flight(struct engine *engine, struct thread *thread, const struct dr_image *image,
-	uint32_t generation)
+static void note_in_flight(struct engine *engine, const struct process *process, struct thread *thread,
+	const struct dr_image *image, uint32_t generation)
 {
 	struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6;
 
-	if (mark->generation == 0 || mark->generation == engine->process.generation ||
+	if (mark->generation == 0 || mark->generation == process->generation ||
 		sys_debugreg_get(thread_tid(thread), 6, &dr6) || !(dr6 & DR6_SLOT_BITS))
 		return;
 	if (mark->generation == generation)
@@ -216,20 +287,20 @@ static void note_in_flight(struct engine *engine, struct thread *thread, const s
 
 /* Write the process's present image into all its stopped threads; those that could not be
  * stopped are written when they stop. The first failure ends it. */
-static int refresh_all(struct engine *engine, const struct dr_image *former, uint32_t generation,
-	struct err *err)
+static int refresh_all(struct engine *engine, const struct process *process, const struct dr_image *former,
+	uint32_t generation, struct err *err)
 {
 	struct thread *thread = NULL;
 	int result;
 
 	while ((thread = tracees_first(engine->tracees, thread))) {
-		if (!thread_is_stopped(thread))
+		if (!thread_is_stopped(thread) || thread_pid(thread) != process->pid)
 			continue;
-		note_in_flight(engine, thread, former, generation);
+		note_in_flight(engine, process, thread, former, generation);
 		/* glibc starts threads with all signals blocked for a moment. */
 		if (!thread_is_fresh(thread) && thread_stop_signal(thread) == 0)
 			trap_mask_note(thread_tid(thread), &thread_mark(thread)->trap_mask);
-		result = thread_refresh(engine, thread);
+		result = thread_refresh(engine, process, thread);
 		if (result && result != -ESRCH)
 			return arm_error(thread_tid(thread), -result, err);
 	}
@@ -238,27 +309,31 @@ static int refresh_all(struct engine *engine, const struct dr_image *former, uin
 
 static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
 {
-	struct process *process = &engine->process;
-	struct dr_image former = process->dr, image;
 	uint64_t armed = engine->counts.threads_armed, born = engine->counts.threads_born;
-	uint32_t generation = process->generation;
+	struct process *process = process_find(engine, pid);
+	struct dr_image former, image;
+	uint32_t generation;
 	struct err ignored;
 	int result;
 
 	if (plan_image(arming, &image, err))
 		return -1;
+	if (!process)
+		return 0; /* it has ended meanwhile */
+	former = process->dr;
+	generation = process->generation;
 	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
 	process->dr = image;
 	process->generation++;
-	result = refresh_all(engine, &former, generation, err);
+	result = refresh_all(engine, process, &former, generation, err);
 	if (result) {
 		process->dr = former;
 		process->generation++;
-		refresh_all(engine, &former, generation, &ignored);
+		refresh_all(engine, process, &former, generation, &ignored);
 		engine->counts.threads_armed = armed;
 		engine->counts.threads_born = born;
 	}
-	unwinder_flush(process->unwinder);
+	unwinder_flush(process_unwinder(process));
 	tracees_go(engine->tracees, pid);
 	return result;
 }
@@ -273,13 +348,13 @@ static struct stack_image stack_copy(struct engine *engine, pid_t pid, uint64_t 
 }
 
 /* The call path, from what was copied: the thread runs again already. */
-static void hit_unwind(struct engine *engine, const struct user_regs_struct *regs,
-	const struct stack_image *stack, struct hit *hit)
+static void hit_unwind(struct engine *engine, struct process *process,
+	const struct user_regs_struct *regs, const struct stack_image *stack, struct hit *hit)
 {
 	int stack_short;
 
-	hit->n_frames = (uint16_t)unwind_path(engine->process.unwinder, regs, stack, hit->frames, engine->stack,
-		&hit->path, &stack_short);
+	hit->n_frames = (uint16_t)unwind_path(process_unwinder(process), regs, stack, hit->frames,
+		engine->stack, &hit->path, &stack_short);
 	if (stack_short && stack->len == engine->stack_len && engine->stack_len < STACK_LIMIT) {
 		engine->stack_len *= 2;
 		engine->stack_bytes = mem_resize(engine->stack_bytes, engine->stack_len, 1);
@@ -288,11 +363,11 @@ static void hit_unwind(struct engine *engine, const struct user_regs_struct *reg
 
 /* At the first instruction of a function, the access was the operand of the call (or jump) that
  * led there: the caller is needed to tell whose it was. Its address is on top of the stack. */
-static void hit_caller(struct engine *engine, const struct tracee_event *event, struct hit *hit)
+static void hit_caller(struct process *process, const struct tracee_event *event, struct hit *hit)
 {
 	struct user_regs_struct regs;
 
-	if (unwind_is_entry(engine->process.unwinder, hit->frames[0]) && sys_regs_get(event->tid, &regs) == 0 &&
+	if (unwind_is_entry(process_unwinder(process), hit->frames[0]) && sys_regs_get(event->tid, &regs) == 0 &&
 		sys_memory_read(event->pid, regs.rsp, &hit->frames[1], sizeof(hit->frames[1])) ==
 			sizeof(hit->frames[1]))
 		hit->n_frames = 2;
@@ -312,8 +387,8 @@ static uint8_t hit_kind(enum watch_access access)
 
 /* A trap of the held thread that hit watches. Fills hit; the thread is resumed in between, before
  * the slow part, unless it stands at the hook. */
-static void hit_make(struct engine *engine, const struct tracee_event *event, uint64_t watches,
-	uint8_t kind, const siginfo_t *info, int sig, struct hit *hit)
+static void hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
+	uint64_t watches, uint8_t kind, const siginfo_t *info, int sig, struct hit *hit)
 {
 	struct user_regs_struct regs;
 	struct stack_image stack = {0};
@@ -323,7 +398,7 @@ static void hit_make(struct engine *engine, const struct tracee_event *event, ui
 	hit->watches = watches;
 	hit->pid = event->pid;
 	hit->tid = event->tid;
-	hit->image = engine->process.image;
+	hit->image = process->image;
 	hit->kind = kind;
 	hit->path = PATH_NONE;
 	hit->n_frames = 1;
@@ -337,11 +412,11 @@ static void hit_make(struct engine *engine, const struct tracee_event *event, ui
 			stack = stack_copy(engine, event->pid, regs.rsp);
 	}
 	if (engine->stack == 0 && !(kind & HIT_EXECUTE))
-		hit_caller(engine, event, hit);
+		hit_caller(process, event, hit);
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, sig);
 	if (has_regs && engine->stack > 0)
-		hit_unwind(engine, &regs, &stack, hit);
+		hit_unwind(engine, process, &regs, &stack, hit);
 }
 
 /* The DR6 bits of the hook's slot. */
@@ -357,10 +432,11 @@ static uint64_t hook_slots(const struct dr_image *dr)
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
  * after each; so its bits mean hits even where the kernel merged our signal with one that
  * was pending. The signal is ours only if its code says so. */
-static bool trap_take(struct engine *engine, const struct tracee_event *event, struct hit *hit)
+static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	struct hit *hit)
 {
 	struct thread_mark *mark = thread_mark(event->thread);
-	struct dr_image *dr = &engine->process.dr;
+	struct dr_image *dr = &process->dr;
 	siginfo_t info = {0};
 	uint64_t dr6 = 0, watches;
 	uint8_t kind;
@@ -371,7 +447,7 @@ static bool trap_take(struct engine *engine, const struct tracee_event *event, s
 	if (sys_debugreg_get(event->tid, 6, &dr6))
 		dr6 = 0;
 	watches = mark->watches;
-	if (mark->generation == engine->process.generation)
+	if (mark->generation == process->generation)
 		watches |= dr_watches_hit(dr, dr6);
 	else if (dr6 & DR6_SLOT_BITS)
 		engine->counts.lost++; /* of a set of watches that is gone */
@@ -382,15 +458,17 @@ static bool trap_take(struct engine *engine, const struct tracee_event *event, s
 		engine->counts.traps_unblocked += trap_mask_restore(event->tid, &mark->trap_mask);
 	if (dr6 & DR6_SLOT_BITS)
 		sys_debugreg_set(event->tid, 6, 0);
-	thread_refresh_late(engine, event->thread);
+	thread_refresh_late(engine, process, event->thread);
 	if (watches & HOOK_BIT) {
 		engine->held = event->thread;
 		engine->held_sig = sig;
 		engine->hook_due = true;
+		engine->hook_pid = event->pid;
+		engine->hook_image = process->image;
 		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
 	if (watches)
-		hit_make(engine, event, watches, kind, &info, sig, hit);
+		hit_make(engine, process, event, watches, kind, &info, sig, hit);
 	else if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, sig);
 	return watches != 0;
@@ -406,11 +484,81 @@ static void held_release(struct engine *engine)
 	tracee_resume(engine->tracees, thread, engine->held_sig);
 }
 
+static enum engine_event exec_take(struct engine *engine, struct process *process,
+	const struct tracee_event *event, struct engine_note *note)
+{
+	note->old_image = process->image;
+	process_renew(engine, process);
+	note->image = process->image;
+	note->is_last = !image_is_run(engine, note->old_image);
+	if (thread_mark(event->thread)->generation) /* written while it stood here */
+		registers_write(event->tid, &(struct dr_image){0});
+	*thread_mark(event->thread) = (struct thread_mark){0};
+	engine->held = event->thread;
+	engine->held_sig = 0;
+	return ENGINE_IMAGE;
+}
+
+static enum engine_event exit_take(struct engine *engine, struct process *process,
+	const struct tracee_event *event, struct engine_note *note)
+{
+	note->status = event->status;
+	note->old_image = note->image = process->image;
+	process_remove(process);
+	note->is_last = !image_is_run(engine, note->old_image);
+	return ENGINE_EXITED;
+}
+
+/* The first stop of a process that was forked. */
+static enum engine_event fork_take(struct engine *engine, const struct tracee_event *event,
+	struct engine_note *note)
+{
+	struct process *process = process_fork(engine, event->pid, &note->parent);
+
+	note->image = process->image;
+	thread_refresh_late(engine, process, event->thread);
+	tracee_resume(engine->tracees, event->thread, event->sig);
+	return ENGINE_FORK;
+}
+
+/* An event of a process. False: nothing for the caller. */
+static bool process_event(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+	enum engine_event *out)
+{
+	struct process *process = process_find(engine, event->pid);
+
+	note->pid = event->pid;
+	if (!process && event->kind == TRACEE_EXITED)
+		return false;
+	if (!process) {
+		*out = fork_take(engine, event, note);
+		return true;
+	}
+	note->image = process->image;
+	switch (event->kind) {
+	case TRACEE_EXITED:
+		*out = exit_take(engine, process, event, note);
+		return true;
+	case TRACEE_EXEC:
+		*out = exec_take(engine, process, event, note);
+		return true;
+	case TRACEE_VISIT:
+		note_in_flight(engine, process, event->thread, &process->dr, process->generation);
+		thread_refresh_late(engine, process, event->thread);
+		tracee_resume(engine->tracees, event->thread, event->sig);
+		return false;
+	case TRACEE_TRAP:
+		*out = ENGINE_HIT;
+		return trap_take(engine, process, event, &note->hit);
+	default:
+		return false;
+	}
+}
+
 /* One event of the tracees. False: nothing for the caller. */
 static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
 	enum engine_event *out)
 {
-	note->pid = event->pid;
 	switch (event->kind) {
 	case TRACEE_DEADLINE:
 		*out = ENGINE_DEADLINE;
@@ -418,29 +566,9 @@ static bool event_take(struct engine *engine, const struct tracee_event *event, 
 	case TRACEE_NONE:
 		*out = ENGINE_END;
 		return true;
-	case TRACEE_EXITED:
-		note->status = event->status;
-		*out = ENGINE_EXITED;
-		return true;
-	case TRACEE_EXEC:
-		process_set_image(engine, event->pid);
-		if (thread_mark(event->thread)->generation) /* written while it stood here */
-			registers_write(event->tid, &(struct dr_image){0});
-		*thread_mark(event->thread) = (struct thread_mark){0};
-		engine->held = event->thread;
-		engine->held_sig = 0;
-		*out = ENGINE_IMAGE;
-		return true;
-	case TRACEE_VISIT:
-		note_in_flight(engine, event->thread, &engine->process.dr, engine->process.generation);
-		thread_refresh_late(engine, event->thread);
-		tracee_resume(engine->tracees, event->thread, event->sig);
-		return false;
-	case TRACEE_TRAP:
-		*out = ENGINE_HIT;
-		return trap_take(engine, event, &note->hit);
+	default:
+		return process_event(engine, event, note, out);
 	}
-	return false;
 }
 
 static enum engine_event dr_engine_next(struct engine *engine, struct engine_note *note,
@@ -452,7 +580,8 @@ static enum engine_event dr_engine_next(struct engine *engine, struct engine_not
 	for (;;) {
 		if (engine->hook_due) {
 			engine->hook_due = false;
-			note->pid = engine->process.pid;
+			note->pid = engine->hook_pid;
+			note->image = engine->hook_image;
 			return ENGINE_MODULES;
 		}
 		held_release(engine);
@@ -526,14 +655,15 @@ static void dr_engine_close(struct engine *engine)
 	die_hook_pop();
 	release_all(engine);
 	tracees_free(engine->tracees);
-	unwinder_free(engine->process.unwinder);
+	while (!LIST_EMPTY(&engine->processes))
+		process_remove(LIST_FIRST(&engine->processes));
 	free(engine->stack_bytes);
 	free(engine);
 }
 
 static void dr_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
 {
-	struct engine engine = {.tracees = tracees_new()};
+	struct engine engine = {.tracees = tracees_new(false)};
 	struct thread *thread = NULL;
 
 	if (tracees_take_over(engine.tracees, pid, ward, ward_status, RESCUE_NS)) {

@@ -1,5 +1,5 @@
 /* guardian.c owns the first of the two processes and the pipe to it. The pipe carries process
- * ids, 0 for farewell; its end without a farewell means that the worker has died. */
+ * ids: negative for those that have ended, 0 for farewell; its end without a farewell means that the worker has died. */
 #include "watchprof/guardian.h"
 
 #include "watchprof/sys.h"
@@ -32,6 +32,14 @@ struct guard {
 	size_t n_guarded;
 };
 
+static void guard_forget(struct guard *guard, pid_t pid)
+{
+	for (size_t i = 0; i < guard->n_guarded; i++) {
+		if (guard->guarded[i] == pid)
+			guard->guarded[i] = guard->guarded[--guard->n_guarded];
+	}
+}
+
 /* Take what the worker has said. False: it says nothing more. */
 static bool guard_listen(struct guard *guard)
 {
@@ -41,6 +49,8 @@ static bool guard_listen(struct guard *guard)
 	while ((n = read(guard->pipe_fd, &pid, sizeof(pid))) == (ssize_t)sizeof(pid)) {
 		if (pid == 0)
 			guard->n_guarded = 0;
+		else if (pid < 0)
+			guard_forget(guard, -pid);
 		else if (guard->n_guarded < GUARDED_MAX)
 			guard->guarded[guard->n_guarded++] = pid;
 	}
@@ -165,6 +175,11 @@ void guardian_watch(struct guardian *guardian, pid_t pid)
 {
 	if (guardian && write(guardian->fd, &pid, sizeof(pid)) < 0)
 		return; /* it has been killed; GUARDIAN_GONE tells */
+}
+
+void guardian_forget(struct guardian *guardian, pid_t pid)
+{
+	guardian_watch(guardian, -pid);
 }
 
 void guardian_free(struct guardian *guardian)

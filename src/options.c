@@ -30,6 +30,7 @@ static const struct argp_option argp_options[] = {
 				   "MODULE!NAME, FILE.c::NAME, NAME+OFFSET or 0xADDRESS. ACCESS: "
 				   "rw (default), w, r, x", 0},
 	{"pid", 'p', "PID", 0, "Attach to this process and all its threads", 0},
+	{"follow", 'f', NULL, 0, "Also watch forked children (threads and exec are always followed)", 0},
 	{"report", KEY_REPORT, "FORMAT", OPTION_ARG_OPTIONAL,
 		"No screen: a report at the end; FORMAT is text (default), tsv (or dump), json", 0},
 	{"output", 'o', "FILE", 0, "Write the report to FILE", 0},
@@ -191,6 +192,14 @@ static int self_test_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static int follow_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->is_followed = true;
+	return 0;
+}
+
 static int verbose_option(struct options *options, char *arg, struct err *err)
 {
 	(void)arg;
@@ -213,6 +222,7 @@ static const struct {
 } option_parsers[] = {
 	{'e', event_option},
 	{'p', pid_option},
+	{'f', follow_option},
 	{KEY_REPORT, report_option},
 	{'o', output_option},
 	{'d', duration_option},

@@ -29,6 +29,7 @@ static void status_line(const char *line, struct procfs_status *out)
 	sscanf(line, "Name:\t%63[^\n]", out->name);
 	sscanf(line, "State:\t%c", &out->state);
 	sscanf(line, "Tgid:\t%d", &out->tgid);
+	sscanf(line, "PPid:\t%d", &out->parent);
 	sscanf(line, "TracerPid:\t%d", &out->tracer);
 	sscanf(line, "Uid:\t%u\t%u", &out->uid, &out->euid);
 	if (sscanf(line, "SigPnd:\t%" SCNx64, &set) == 1 || sscanf(line, "ShdPnd:\t%" SCNx64, &set) == 1)

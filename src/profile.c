@@ -318,6 +318,17 @@ uint64_t profile_overrun(const struct profile *profile)
 	return profile->overrun;
 }
 
+uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
+{
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < profile->n_sites; i++) {
+		if (profile->sites[i].pid == pid)
+			hits += profile->sites[i].hits;
+	}
+	return hits;
+}
+
 const struct loc *profile_loc(const struct profile *profile, uint32_t index)
 {
 	return &profile->locs[index].loc;
@@ -416,7 +427,16 @@ static int (*const group_compare[])(const struct row *, const struct row *, cons
 struct sorting {
 	const struct profile *profile;
 	enum group group;
+	bool by_process;
 };
+
+/* Are two rows of one watch parts of the same row? 0: they are. */
+static int part_compare(const struct row *x, const struct row *y, const struct sorting *sorting)
+{
+	if (sorting->by_process && x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return group_compare[sorting->group](x, y, sorting->profile);
+}
 
 /* An order of the places within one row that does not depend on the order of arrival. */
 static int place_compare(const struct row *x, const struct row *y, const struct profile *profile)
@@ -446,7 +466,7 @@ static int row_group_compare(const void *a, const void *b, void *context)
 
 	if (x->watch != y->watch)
 		return x->watch < y->watch ? -1 : 1;
-	order = group_compare[sorting->group](x, y, sorting->profile);
+	order = part_compare(x, y, sorting);
 	return order ? order : place_compare(x, y, sorting->profile);
 }
 
@@ -460,7 +480,7 @@ static int row_order_compare(const void *a, const void *b, void *context)
 		return x->watch < y->watch ? -1 : 1;
 	if (x->hits != y->hits)
 		return x->hits > y->hits ? -1 : 1;
-	return group_compare[sorting->group](x, y, sorting->profile);
+	return part_compare(x, y, sorting);
 }
 
 static void row_merge(struct row *into, const struct row *row)
@@ -475,7 +495,7 @@ static void row_merge(struct row *into, const struct row *row)
 struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n)
 {
 	struct row *rows = mem_new(profile->n_sites, sizeof(*rows));
-	struct sorting sorting = {profile, query->group};
+	struct sorting sorting = {profile, query->group, query->by_process};
 	struct row line = {0}; /* the sites of one line of the last row, added up */
 	uint64_t hottest = 0;
 	size_t n_rows = 0;
@@ -487,7 +507,7 @@ struct row *profile_rows(const struct profile *profile, const struct query *quer
 		bool is_same_line = i > 0 && line.loc && rows[i].loc && line.loc->line == rows[i].loc->line;
 
 		if (n_rows > 0 && rows[n_rows - 1].watch == rows[i].watch &&
-			group_compare[query->group](&rows[n_rows - 1], &rows[i], profile) == 0) {
+			part_compare(&rows[n_rows - 1], &rows[i], &sorting) == 0) {
 			if (is_same_line)
 				line.hits += rows[i].hits;
 			else

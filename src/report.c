@@ -64,6 +64,8 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"kernel", FIELD_TEXT, r->kernel, 0},
 		{"engine", FIELD_TEXT, r->engine, 0},
 		{"self_test", FIELD_TEXT, r->self_test, 0},
+		{"followed", FIELD_BOOL, "", r->is_followed},
+		{"processes_left_out", FIELD_COUNT, r->is_followed ? "" : NULL, r->processes_left_out},
 		{"start", FIELD_COUNT, "", r->start_unix_s},
 		{"duration", FIELD_SECONDS, "", r->duration_ns},
 		{"threads_armed", FIELD_COUNT, "", r->threads_armed},
@@ -136,11 +138,21 @@ static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 	fputc('\n', out);
 }
 
+/* One `# process` line: pid, parent, hits, end, command. */
+static void tsv_process(FILE *out, const struct report_process *process)
+{
+	fprintf(out, "# process\t%d\t%d\t%" PRIu64 "\t", process->pid, process->parent, process->hits);
+	text_escape(out, process->end);
+	fputc('\t', out);
+	text_escape(out, process->command);
+	fputc('\n', out);
+}
+
 static void report_write_tsv(FILE *out, const struct report *report)
 {
 	struct report_field fields[REPORT_FIELDS_MAX];
 	size_t n = report_fields(report, fields), n_rows;
-	struct query query = {.group = GROUP_FUNCTION};
+	struct query query = {.group = GROUP_FUNCTION, .by_process = report->is_followed};
 	struct row *rows = profile_rows(report->profile, &query, &n_rows);
 	const char **names = watch_names(report);
 
@@ -152,6 +164,8 @@ static void report_write_tsv(FILE *out, const struct report *report)
 	}
 	for (unsigned i = 0; i < report->n_watches; i++)
 		tsv_watch(out, report, i);
+	for (size_t i = 0; i < report->n_processes; i++)
+		tsv_process(out, &report->processes[i]);
 	for (size_t i = 0; i < report->n_warnings; i++) {
 		fputs("# warning\t", out);
 		text_escape(out, report->warnings[i]);
@@ -220,7 +234,7 @@ static void text_head(FILE *out, const struct report *report)
 static bool may_have_written(const struct report *report, unsigned watch)
 {
 	size_t n;
-	struct row *rows = profile_rows(report->profile, &(struct query){GROUP_THREAD, 0}, &n);
+	struct row *rows = profile_rows(report->profile, &(struct query){.group = GROUP_THREAD}, &n);
 	bool may = profile_count(report->profile, watch).overrun > 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -254,6 +268,22 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 	fputc('\n', out);
 }
 
+static void text_processes(FILE *out, const struct report *report)
+{
+	for (size_t i = 0; i < report->n_processes; i++) {
+		const struct report_process *process = &report->processes[i];
+
+		fprintf(out, "process %d, child of %d: %" PRIu64 " hits, ", process->pid, process->parent,
+			process->hits);
+		text_escape(out, process->end);
+		fputs(": ", out);
+		text_escape(out, process->command);
+		fputc('\n', out);
+	}
+	if (report->processes_left_out)
+		fprintf(out, "and %" PRIu64 " more processes\n", report->processes_left_out);
+}
+
 static void text_path(FILE *out, const struct report *report, const struct row *row)
 {
 	static const char *const ends[] = {
@@ -285,18 +315,21 @@ static size_t watch_rows(const struct row *rows, size_t n, unsigned watch, size_
 static void report_write_text(FILE *out, const struct report *report)
 {
 	static const enum column_id ids[] = {COLUMN_HITS, COLUMN_SHARE, COLUMN_READS, COLUMN_WRITES,
-		COLUMN_FUNCTION, COLUMN_FILE, COLUMN_LINE, COLUMN_MODULE};
+		COLUMN_FUNCTION, COLUMN_FILE, COLUMN_LINE, COLUMN_MODULE, COLUMN_PID};
+	size_t n_ids = ARRAY_LEN(ids) - !report->is_followed;
 	const char **names = watch_names(report);
 	size_t n_rows, n_paths, row = 0, path = 0, end;
-	struct row *rows = profile_rows(report->profile, &(struct query){GROUP_FUNCTION, 0}, &n_rows);
-	struct row *paths = profile_rows(report->profile, &(struct query){GROUP_PATH, 0}, &n_paths);
+	struct row *rows = profile_rows(report->profile,
+		&(struct query){.group = GROUP_FUNCTION, .by_process = report->is_followed}, &n_rows);
+	struct row *paths = profile_rows(report->profile, &(struct query){.group = GROUP_PATH}, &n_paths);
 
 	text_head(out, report);
+	text_processes(out, report);
 	for (unsigned i = 0; i < report->n_watches; i++) {
 		text_watch(out, report, i);
 		end = watch_rows(rows, n_rows, i, &row);
 		if (end > row)
-			table_write(out, "  ", ids, ARRAY_LEN(ids), rows + row, end - row, names);
+			table_write(out, "  ", ids, n_ids, rows + row, end - row, names);
 		end = watch_rows(paths, n_paths, i, &path);
 		if (end > path && paths[path].path != PATH_NONE)
 			fprintf(out, "  call paths%s:\n", end - path > TEXT_PATHS_MAX ? " (the hottest)" : "");

@@ -116,6 +116,7 @@ static struct json_object *json_function(const struct report *report, const stru
 	struct json_object *object = json_counts(report, row);
 
 	put_loc(object, row->loc);
+	put(object, "pid", json_count((uint64_t)row->pid));
 	return object;
 }
 
@@ -153,7 +154,7 @@ static struct json_object *json_rows(const struct report *report, enum group gro
 	struct json_object *(*json_row)(const struct report *, const struct row *))
 {
 	struct json_object *array = json_object_new_array();
-	struct query query = {.group = group};
+	struct query query = {.group = group, .by_process = report->is_followed};
 	size_t n;
 	struct row *rows = profile_rows(report->profile, &query, &n);
 
@@ -161,6 +162,18 @@ static struct json_object *json_rows(const struct report *report, enum group gro
 		add(array, json_row(report, &rows[i]));
 	free(rows);
 	return array;
+}
+
+static struct json_object *json_process(const struct report_process *process)
+{
+	struct json_object *object = json_object_new_object();
+
+	put(object, "pid", json_count((uint64_t)process->pid));
+	put(object, "parent", process->parent ? json_count((uint64_t)process->parent) : NULL);
+	put(object, "hits", json_count(process->hits));
+	put(object, "end", json_text(process->end));
+	put(object, "command", json_text(process->command));
+	return object;
 }
 
 void report_write_json(FILE *out, const struct report *report)
@@ -181,6 +194,10 @@ void report_write_json(FILE *out, const struct report *report)
 	for (size_t i = 0; i < report->n_warnings; i++)
 		add(array, json_text(report->warnings[i]));
 	put(root, "warnings", array);
+	array = json_object_new_array();
+	for (size_t i = 0; i < report->n_processes; i++)
+		add(array, json_process(&report->processes[i]));
+	put(root, "processes", array);
 	put(root, "functions", json_rows(report, GROUP_FUNCTION, json_function));
 	put(root, "threads", json_rows(report, GROUP_THREAD, json_thread));
 	put(root, "paths", json_rows(report, GROUP_PATH, json_path));

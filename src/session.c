@@ -63,10 +63,15 @@ void session_say(const struct session *session, const char *format, ...)
 static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
 {
 	struct session *session = context;
+	struct session_image *found;
 
 	(void)pid;
-	(void)image; /* looked up when first seen, so it is the present one */
-	symbols_locate(session->symbols, addr, out);
+	LIST_FOREACH (found, &session->images, all) {
+		if (found->id == image)
+			break;
+	}
+	if (found)
+		symbols_locate(found->symbols, addr, out);
 }
 
 static void session_end(struct session *session, char *why)
@@ -144,8 +149,32 @@ static void tick(struct session *session, uint64_t now_ns)
 	}
 }
 
+static struct session_image *image_find(struct session *session, uint32_t id)
+{
+	struct session_image *image;
+
+	LIST_FOREACH (image, &session->images, all) {
+		if (image->id == id)
+			return image;
+	}
+	return NULL;
+}
+
+/* Nobody runs this image any more: its names are not needed. (Not the first process's: the
+ * report tells about that.) */
+static void drop_image(struct session *session, const struct engine_note *note)
+{
+	struct session_image *image = note->is_last ? image_find(session, note->old_image) : NULL;
+
+	if (image && image != session->main_image)
+		session_image_free(image);
+}
+
 static void take_exit(struct session *session, const struct engine_note *note)
 {
+	guardian_forget(session->guardian, note->pid);
+	session_take_end(session, note->pid, note->status);
+	drop_image(session, note);
 	if (note->pid != session->pid)
 		return;
 	session->has_exited = true;
@@ -155,6 +184,8 @@ static void take_exit(struct session *session, const struct engine_note *note)
 					     strsignal(WTERMSIG(note->status))));
 	else
 		session_end(session, text_format("the target exited with status %d", WEXITSTATUS(note->status)));
+	/* Its children go on, and are followed to their ends. */
+	session->is_done = !session->options->is_followed;
 }
 
 static void take_hit(struct session *session, const struct engine_note *note)
@@ -172,6 +203,23 @@ static uint64_t deadline(const struct session *session)
 	return session->options->duration_ns && end < session->next_tick_ns ? end : session->next_tick_ns;
 }
 
+/* A forked child that loads a library shares its parent's image, and is left as it is. */
+static int take_modules(struct session *session, const struct engine_note *note, struct err *err)
+{
+	struct session_image *image = image_find(session, note->image);
+
+	return image && image->pid == note->pid ? session_take_modules(session, image, err) : 0;
+}
+
+/* A child was forked, watched as its parent. Without a known parent its names are looked up anew. */
+static int take_fork(struct session *session, const struct engine_note *note, struct err *err)
+{
+	session_say(session, "process %d was forked by %d", note->pid, note->parent);
+	guardian_watch(session->guardian, note->pid);
+	session_take_fork(session, note->pid, note->parent);
+	return note->parent ? 0 : session_take_image(session, note->pid, note->image, err);
+}
+
 static int take_event(struct session *session, enum engine_event event, const struct engine_note *note,
 	struct err *err)
 {
@@ -181,17 +229,24 @@ static int take_event(struct session *session, enum engine_event event, const st
 		return 0;
 	case ENGINE_IMAGE:
 		session_say(session, "process %d runs a new program", note->pid);
-		return session_take_image(session, err);
+		session_take_command(session, note->pid);
+		if (session_take_image(session, note->pid, note->image, err))
+			return -1;
+		drop_image(session, note);
+		return 0;
 	case ENGINE_MODULES:
-		return session_take_modules(session, err);
+		return take_modules(session, note, err);
+	case ENGINE_FORK:
+		return take_fork(session, note, err);
 	case ENGINE_EXITED:
 		take_exit(session, note);
 		return 0;
 	case ENGINE_DEADLINE:
 		return 0;
 	case ENGINE_END:
-		if (!session->is_done)
+		if (!session->has_exited)
 			session_end(session, text_copy("the target has vanished"));
+		session->is_done = true;
 		return 0;
 	}
 	return 0;
@@ -228,7 +283,7 @@ static void describe(struct session *session)
 /* What can only be told while the target lives. */
 static void describe_target(struct session *session)
 {
-	const char *build_id = session->symbols ? symbols_build_id(session->symbols) : NULL;
+	const char *build_id = session->main_image ? symbols_build_id(session->main_image->symbols) : NULL;
 	char *command = session->has_exited ? NULL : procfs_command(session->pid);
 
 	if (build_id && !session->build_id)
@@ -241,7 +296,9 @@ static void describe_target(struct session *session)
 
 static int open_attach(struct session *session, struct err *err)
 {
-	struct target target = {.pid = session->options->pid, .stack = session->options->stack};
+	struct target target = {.pid = session->options->pid,
+		.is_followed = session->options->is_followed,
+		.stack = session->options->stack};
 	struct procfs_status status;
 
 	session->pid = target.pid;
@@ -265,13 +322,14 @@ static int open_attach(struct session *session, struct err *err)
 	guardian_watch(session->guardian, session->pid);
 	session->start_ns = clock_now_ns();
 	session_check_traps(session);
-	return session_arm(session, err);
+	return session_arm(session, session->main_image, err);
 }
 
 static int open_launch(struct session *session, const sigset_t *mask, struct err *err)
 {
 	struct target target = {.command = session->options->command,
 		.mask = mask,
+		.is_followed = session->options->is_followed,
 		.stack = session->options->stack,
 		.output_fd = -1};
 
@@ -364,6 +422,7 @@ static int close_and_report(struct session *session, struct err *err)
 	describe_target(session);
 	tell_masks(session);
 	report = session_report(session, watches);
+	session_report_end(session, &report);
 	report.end = end;
 	session->ops->close(session->engine);
 	session->engine = NULL;
@@ -377,6 +436,7 @@ static int close_and_report(struct session *session, struct err *err)
 	if (session->is_launch && !session->has_exited && !session->signal)
 		await_child(session);
 	output_show(session, &shown);
+	free((void *)report.processes);
 	free(end);
 	return result;
 }
@@ -406,7 +466,13 @@ static void session_fini(struct session *session)
 	free(session->kernel);
 	free(session->machine);
 	profile_free(session->profile);
-	symbols_free(session->symbols);
+	while (!LIST_EMPTY(&session->images))
+		session_image_free(LIST_FIRST(&session->images));
+	for (size_t i = 0; i < session->n_processes; i++) {
+		free(session->processes[i].command);
+		free(session->processes[i].end);
+	}
+	free(session->processes);
 	if (session->signal_fd >= 0)
 		close(session->signal_fd);
 	if (session->output_fd >= 0)
@@ -417,6 +483,7 @@ static void session_init(struct session *session, const struct options *options)
 {
 	session->options = options;
 	session->signal_fd = -1;
+	LIST_INIT(&session->images);
 	session->output_fd = -1;
 	session->is_launch = options->command != NULL;
 	session->profile = profile_new(options->max_sites, locate, session);

@@ -11,20 +11,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct arming session_arming(const struct session *session)
+static struct arming image_arming(const struct session *session, const struct session_image *image)
 {
-	return (struct arming){.spans = session->spans,
+	return (struct arming){.spans = image->spans,
 		.text = session->text,
 		.n = session->options->n_watches,
-		.hook = session->hook};
+		.hook = image->hook};
+}
+
+struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id)
+{
+	struct session_image *image = mem_new(1, sizeof(*image));
+
+	image->pid = pid;
+	image->id = id;
+	image->symbols = symbols_new(pid);
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		image->spans[i].access = session->options->watches[i].access;
+	LIST_INSERT_HEAD(&session->images, image, all);
+	return image;
+}
+
+void session_image_free(struct session_image *image)
+{
+	LIST_REMOVE(image, all);
+	symbols_free(image->symbols);
+	free(image);
 }
 
 /* What the watched bytes are now. */
-static void value_remember(struct session *session, size_t i)
+static void value_remember(struct session *session, const struct span *span, size_t i)
 {
 	struct session_watch *watch = &session->watches[i];
-	uint64_t len = session->spans[i].len < DR_BYTES_MAX ? session->spans[i].len : DR_BYTES_MAX;
-	ssize_t n = sys_memory_read(session->pid, session->spans[i].addr, watch->before, len);
+	uint64_t len = span->len < DR_BYTES_MAX ? span->len : DR_BYTES_MAX;
+	ssize_t n = sys_memory_read(session->pid, span->addr, watch->before, len);
 
 	watch->before_len = n > 0 ? (size_t)n : 0;
 }
@@ -36,7 +56,7 @@ void session_compare(struct session *session)
 	for (size_t i = 0; i < session->options->n_watches; i++) {
 		struct session_watch *watch = &session->watches[i];
 
-		if (watch->state != WATCH_ARMED || !watch->before_len ||
+		if (session->main_image->state[i] != WATCH_ARMED || !watch->before_len ||
 			sys_memory_read(session->pid, watch->last.addr, now, watch->before_len) !=
 				(ssize_t)watch->before_len)
 			continue;
@@ -45,69 +65,84 @@ void session_compare(struct session *session)
 	}
 }
 
-/* A name that no module has (yet): fine where a library may still bring it. */
-static int take_unknown(struct session *session, size_t i, struct err *err)
+/* A name that no module has (yet): fine where a library may still bring it. What is missing in
+ * a child's image is not worth a word. */
+static int take_unknown(struct session *session, struct session_image *image, size_t i, struct err *err)
 {
 	struct session_watch *watch = &session->watches[i];
+	bool is_main = image == session->main_image;
 
 	if (!session->is_launch && !session->was_armed)
 		return -1;
-	if (!session->is_launch) {
-		watch->state = WATCH_ENDED;
+	image->state[i] = session->is_launch ? WATCH_PENDING : WATCH_ENDED;
+	if (is_main && !session->is_launch)
 		session_warn(session, text_format("the watch ended at exec: %s", err->text));
-		return 0;
-	}
-	watch->state = WATCH_PENDING;
-	if (!watch->was_told) {
+	if (is_main && session->is_launch && !watch->was_told) {
+		/* Where a stripped launcher (sh, env) keeps no debug file is not to the point. */
+		char *path = strstr(err->text, "; /");
+
+		if (path)
+			*path = '\0';
 		session_warn(session, text_format("%s; waiting for a library or program that has it", err->text));
-		watch->was_told = true;
 	}
+	watch->was_told |= is_main;
 	return 0;
 }
 
 /* A name that means something that cannot be watched: the end of the run before the program has
  * begun; afterwards only of this watch. */
-static int take_refused(struct session *session, size_t i, struct err *err)
+static int take_refused(struct session *session, struct session_image *image, size_t i, struct err *err)
 {
-	struct session_watch *watch = &session->watches[i];
-
 	if (!session->has_run)
 		return -1;
-	watch->state = WATCH_REFUSED;
-	watch->is_new = false;
-	session->spans[i].len = 0;
+	image->state[i] = WATCH_REFUSED;
+	image->is_new[i] = false;
+	image->spans[i].len = 0;
 	session_warn(session, text_format("%s is not watched: %s", session->text[i], err->text));
 	return 0;
 }
 
-/* Look for every watch that is pending. *n_found counts those that were found now. */
-static int resolve_pending(struct session *session, size_t *n_found, struct err *err)
+/* One watch was found in an image: the report shows it where it was found first. */
+static void take_found(struct session *session, struct session_image *image, size_t i, char *object)
+{
+	struct session_watch *watch = &session->watches[i];
+	char *warning =
+		symbols_range_warning(image->symbols, &session->options->watches[i], &image->spans[i]);
+
+	image->state[i] = WATCH_ARMED;
+	image->is_new[i] = true;
+	if (image == session->main_image || !watch->object) {
+		free(watch->object);
+		watch->object = object;
+	} else {
+		free(object);
+	}
+	if (warning)
+		session_warn(session, warning);
+}
+
+/* Look for every watch that is pending in an image. *n_found counts those that were found now. */
+static int resolve_pending(struct session *session, struct session_image *image, size_t *n_found,
+	struct err *err)
 {
 	*n_found = 0;
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		struct session_watch *watch = &session->watches[i];
-		char *warning;
+		char *object;
 
-		if (watch->state != WATCH_PENDING)
+		if (image->state[i] != WATCH_PENDING)
 			continue;
-		free(watch->object);
-		switch (symbols_resolve(session->symbols, &session->options->watches[i],
-			&session->spans[i], &watch->object, err)) {
+		switch (symbols_resolve(image->symbols, &session->options->watches[i], &image->spans[i],
+			&object, err)) {
 		case RESOLVE_FOUND:
-			watch->state = WATCH_ARMED;
-			watch->is_new = true;
+			take_found(session, image, i, object);
 			++*n_found;
-			warning = symbols_range_warning(
-				session->symbols, &session->options->watches[i], &session->spans[i]);
-			if (warning)
-				session_warn(session, warning);
 			break;
 		case RESOLVE_UNKNOWN:
-			if (take_unknown(session, i, err))
+			if (take_unknown(session, image, i, err))
 				return -1;
 			break;
 		case RESOLVE_REFUSED:
-			if (take_refused(session, i, err))
+			if (take_refused(session, image, i, err))
 				return -1;
 			break;
 		}
@@ -115,24 +150,26 @@ static int resolve_pending(struct session *session, size_t *n_found, struct err 
 	return 0;
 }
 
-static bool is_pending(const struct session *session)
+static bool is_pending(const struct session *session, const struct session_image *image)
 {
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (session->watches[i].state == WATCH_PENDING)
+		if (image->state[i] == WATCH_PENDING)
 			return true;
 	}
 	return false;
 }
 
-static int plan(struct session *session, struct err *err)
+static int plan(struct session *session, const struct session_image *image, struct err *err)
 {
-	struct arming arming = session_arming(session);
+	struct arming arming = image_arming(session, image);
 	unsigned slots[WATCHES_MAX] = {0};
 
 	if (session->ops->plan(&arming, slots, err))
 		return -1;
-	for (size_t i = 0; i < session->options->n_watches; i++)
-		session->watches[i].slots = slots[i];
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (image->spans[i].len)
+			session->watches[i].slots = slots[i];
+	}
 	return 0;
 }
 
@@ -168,106 +205,140 @@ int session_prepare(struct session *session, struct err *err)
 {
 	size_t n_found;
 
-	session->symbols = symbols_new(session->pid);
-	if (resolve_pending(session, &n_found, err) || plan(session, err))
+	session->main_image = session_image_new(session, session->pid, 1); /* the engine's first */
+	if (resolve_pending(session, session->main_image, &n_found, err) ||
+		plan(session, session->main_image, err))
 		return -1;
 	session->has_run = true;
 	return 0;
 }
 
 /* The same when the program may run already: what was found last and does not fit is left out. */
-static int plan_late(struct session *session, struct err *err)
+static int plan_late(struct session *session, struct session_image *image, struct err *err)
 {
-	while (plan(session, err)) {
+	while (plan(session, image, err)) {
 		size_t i = session->options->n_watches;
 
-		while (i > 0 && !session->watches[i - 1].is_new)
+		while (i > 0 && !image->is_new[i - 1])
 			i--;
-		if (i == 0 || take_refused(session, i - 1, err))
+		if (i == 0 || take_refused(session, image, i - 1, err))
 			return -1;
 	}
 	return 0;
 }
 
-int session_arm(struct session *session, struct err *err)
+/* Note what is armed now, for the report. */
+static void take_armed(struct session *session, struct session_image *image)
+{
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		struct span *last = &session->watches[i].last;
+
+		if (!image->is_new[i])
+			continue;
+		image->is_new[i] = false;
+		if (image == session->main_image || !last->len)
+			*last = image->spans[i];
+		session->was_armed = true;
+		session_say(session, "watching %s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s",
+			session->text[i], image->spans[i].len, image->spans[i].addr,
+			access_name(image->spans[i].access));
+	}
+}
+
+int session_arm(struct session *session, struct session_image *image, struct err *err)
 {
 	struct arming arming;
 
-	if (plan_late(session, err))
+	if (plan_late(session, image, err))
 		return -1;
-	arming = session_arming(session);
+	arming = image_arming(session, image);
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (session->watches[i].is_new)
-			value_remember(session, i);
+		if (image->is_new[i] && image == session->main_image)
+			value_remember(session, &image->spans[i], i);
 	}
-	if (session->ops->arm(session->engine, session->pid, &arming, err))
+	if (session->ops->arm(session->engine, image->pid, &arming, err))
 		return -1;
-	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (!session->watches[i].is_new)
-			continue;
-		session->watches[i].is_new = false;
-		session->watches[i].last = session->spans[i];
-		session->was_armed = true;
-		session_say(session, "watching %s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s",
-			session->text[i], session->spans[i].len, session->spans[i].addr,
-			access_name(session->spans[i].access));
-	}
+	take_armed(session, image);
 	if (session->was_armed)
 		session_say(session, "armed in %" PRIu64 " threads of process %d",
-			session->ops->counts(session->engine).threads_armed, session->pid);
+			session->ops->counts(session->engine).threads_armed, image->pid);
 	return 0;
 }
 
 /* Resolve what is pending and arm; the hook stays armed as long as something is missing. */
-static int resolve_and_arm(struct session *session, struct err *err)
+static int resolve_and_arm(struct session *session, struct session_image *image, struct err *err)
 {
 	size_t n_found;
-	uint64_t hook = session->hook;
+	uint64_t hook = image->hook;
 
-	if (resolve_pending(session, &n_found, err))
+	if (resolve_pending(session, image, &n_found, err))
 		return -1;
-	session->hook = is_pending(session) ? session->loader.hook : 0;
-	if (n_found == 0 && session->hook == hook)
+	image->hook = is_pending(session, image) ? image->loader.hook : 0;
+	if (n_found == 0 && image->hook == hook)
 		return 0;
-	return session_arm(session, err);
+	return session_arm(session, image, err);
 }
 
-int session_take_image(struct session *session, struct err *err)
+/* Every image that this program can watch in has 64-bit code. A child's that has not is left alone. */
+static int check_class(struct session *session, const struct session_image *image, struct err *err)
 {
-	for (size_t i = 0; i < session->options->n_watches; i++) {
-		struct session_watch *watch = &session->watches[i];
-
-		if (watch->state == WATCH_ARMED || session->is_launch)
-			watch->state = WATCH_PENDING;
-		watch->is_new = false;
-		session->spans[i] = (struct span){.access = session->options->watches[i].access};
-	}
-	symbols_free(session->symbols);
-	session->symbols = symbols_new(session->pid);
-	if (!procfs_is_64bit(session->pid))
+	if (procfs_is_64bit(image->pid))
+		return 0;
+	if (image == session->main_image)
 		return err_set(err, "%s: a 32-bit program, which is not supported", session->command);
-	check_setuid(session);
-	session->loader = symbols_loader(session->symbols);
-	session->hook = session->loader.hook ? session->loader.hook : session->loader.entry;
-	if (!session->loader.is_dynamic || !session->hook) {
-		session->hook = 0;
-		if (resolve_and_arm(session, err))
+	return 1;
+}
+
+static struct session_image *image_of(struct session *session, pid_t pid)
+{
+	struct session_image *image;
+
+	LIST_FOREACH (image, &session->images, all) {
+		if (image->pid == pid)
+			return image;
+	}
+	return NULL;
+}
+
+int session_take_image(struct session *session, pid_t pid, uint32_t id, struct err *err)
+{
+	struct session_image *former = image_of(session, pid), *image;
+	int class;
+
+	/* What a forked child may still run stays, but no longer as this process's. */
+	if (former)
+		former->pid = 0;
+	image = session_image_new(session, pid, id);
+	if (pid == session->pid)
+		session->main_image = image;
+	/* A watch that had ended in an attached process does not come back. */
+	for (size_t i = 0; former && !session->is_launch && i < session->options->n_watches; i++)
+		image->state[i] = former->state[i] == WATCH_ARMED ? WATCH_PENDING : former->state[i];
+	class = check_class(session, image, err);
+	if (class)
+		return class < 0 ? -1 : 0;
+	if (pid == session->pid)
+		check_setuid(session);
+	image->loader = symbols_loader(image->symbols);
+	image->hook = image->loader.hook ? image->loader.hook : image->loader.entry;
+	if (!image->loader.is_dynamic || !image->hook) {
+		image->hook = 0;
+		if (resolve_and_arm(session, image, err))
 			return -1;
 		session->has_run = true;
 		return 0;
 	}
 	/* Nothing is armed until the dynamic linker has loaded and relocated everything: its
 	 * own writes (relocations) are not the program's, and libraries are missing before. */
-	return session_arm(session, err);
+	return session_arm(session, image, err);
 }
 
-int session_take_modules(struct session *session, struct err *err)
+int session_take_modules(struct session *session, struct session_image *image, struct err *err)
 {
-	if (session->hook == session->loader.hook &&
-		!symbols_is_consistent(session->symbols, &session->loader))
+	if (image->hook == image->loader.hook && !symbols_is_consistent(image->symbols, &image->loader))
 		return 0;
-	symbols_refresh(session->symbols);
-	if (resolve_and_arm(session, err))
+	symbols_refresh(image->symbols);
+	if (resolve_and_arm(session, image, err))
 		return -1;
 	session->has_run = true;
 	return 0;

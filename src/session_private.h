@@ -8,6 +8,8 @@
 #include "watchprof/session.h"
 #include "watchprof/symbols.h"
 
+#include <sys/queue.h>
+
 enum watch_state {
 	WATCH_PENDING, /* no module has the name yet */
 	WATCH_ARMED,
@@ -15,9 +17,8 @@ enum watch_state {
 	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
 };
 
-/* A watch and what has become of it in the target. */
+/* A watch as the report shows it: as it was found in the first process that had it. */
 struct session_watch {
-	enum watch_state state;
 	char *object; /* what the name was resolved to */
 	unsigned slots;
 	bool was_told; /* that it is pending */
@@ -26,7 +27,26 @@ struct session_watch {
 	size_t before_len;
 	bool compared, changed;
 	struct span last; /* as last armed */
-	bool is_new;	  /* found since the last arming */
+};
+
+/* One program image: what exec made, and forked children share. */
+struct session_image {
+	uint32_t id; /* the engine's number */
+	pid_t pid;   /* the process that runs it (others may have been forked from it) */
+	struct symbols *symbols;
+	struct loader loader;
+	uint64_t hook; /* the address armed for changes of the list of libraries; 0: none */
+	struct span spans[WATCHES_MAX];
+	enum watch_state state[WATCHES_MAX];
+	bool is_new[WATCHES_MAX]; /* found since the last arming */
+	LIST_ENTRY(session_image) all;
+};
+
+/* A process that was followed, for the report. */
+struct session_process {
+	pid_t pid, parent;
+	char *command;
+	char *end; /* NULL: it still ran */
 };
 
 struct session {
@@ -36,18 +56,19 @@ struct session {
 	struct frontend *frontend;
 	struct engine *engine;
 	struct guardian *guardian;
-	struct symbols *symbols;
 	struct profile *profile;
+	LIST_HEAD(, session_image) images;
+	struct session_image *main_image; /* of the process that was named or launched */
+	struct session_process *processes;
+	size_t n_processes;
+	uint64_t n_processes_left_out;
 
 	pid_t pid;
 	bool is_launch;
 	bool was_armed; /* something was armed at least once */
 	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
-	uint64_t hook;	/* the address armed for changes of the list of libraries; 0: none */
-	struct loader loader;
 
-	struct span spans[WATCHES_MAX];
 	const char *text[WATCHES_MAX];
 	struct session_watch watches[WATCHES_MAX];
 
@@ -73,17 +94,26 @@ void session_warn(struct session *session, char *text);
 void session_say(const struct session *session, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Begin an image of a process; its watches are pending. */
+struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id);
+void session_image_free(struct session_image *image);
+
 /* Before anything is touched: find the names in a running process and see that they fit. */
 int session_prepare(struct session *session, struct err *err);
 
-/* Arm what session_prepare() found. */
-int session_arm(struct session *session, struct err *err);
+/* Arm in a process what was found in its image. */
+int session_arm(struct session *session, struct session_image *image, struct err *err);
 
-/* The process runs a new image. */
-int session_take_image(struct session *session, struct err *err);
+/* A process runs a new image. */
+int session_take_image(struct session *session, pid_t pid, uint32_t id, struct err *err);
 
-/* The process reached the hook: libraries came or went. */
-int session_take_modules(struct session *session, struct err *err);
+/* A process reached the hook: libraries came or went. */
+int session_take_modules(struct session *session, struct session_image *image, struct err *err);
+
+/* Processes for the report. */
+void session_take_fork(struct session *session, pid_t pid, pid_t parent);
+void session_take_end(struct session *session, pid_t pid, int status);
+void session_take_command(struct session *session, pid_t pid);
 
 /* Warn of a target that blocks, ignores or handles SIGTRAP in a way that hits change. */
 void session_check_traps(struct session *session);
@@ -94,5 +124,8 @@ void session_compare(struct session *session);
 /* The state of the run as a report, which points into the session. watches has room for
  * all of them. */
 struct report session_report(const struct session *session, struct report_watch *watches);
+
+/* Add what only the last report has: the processes, an array that the caller frees. */
+void session_report_end(const struct session *session, struct report *report);
 
 #endif

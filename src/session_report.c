@@ -4,14 +4,17 @@
 
 #include "config.h"
 
-static const char *state_name(const struct session *session, const struct session_watch *watch)
+static const char *state_name(const struct session *session, size_t i)
 {
 	static const char *const names[] = {
 		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec", [WATCH_REFUSED] = "refused"};
 
-	if (watch->state == WATCH_PENDING && !session->was_armed)
+	enum watch_state state = session->main_image ? session->main_image->state[i] : WATCH_PENDING;
+
+	if (state == WATCH_PENDING && !session->watches[i].last.len)
 		return "never found";
-	return names[watch->state];
+	/* Not in the last image of the first process, but in another one. */
+	return names[state == WATCH_PENDING && session->options->is_followed ? WATCH_ARMED : state];
 }
 
 static struct report_watch watch_report(const struct session *session, size_t i)
@@ -25,10 +28,34 @@ static struct report_watch watch_report(const struct session *session, size_t i)
 		.addr = watch->last.addr,
 		.len = watch->last.len,
 		.slots = watch->slots,
-		.state = state_name(session, watch),
+		.state = state_name(session, i),
 		.compared = watch->compared,
 		.changed = watch->changed,
 	};
+}
+
+/* The followed processes with their hits; none where children are not followed. */
+static void processes_report(const struct session *session, struct report *report)
+{
+	struct report_process *processes = mem_new(session->n_processes, sizeof(*processes));
+
+	for (size_t i = 0; i < session->n_processes; i++) {
+		const struct session_process *process = &session->processes[i];
+
+		processes[i] = (struct report_process){.pid = process->pid,
+			.parent = process->parent,
+			.command = process->command,
+			.end = process->end ? process->end : "running",
+			.hits = profile_process_hits(session->profile, process->pid)};
+	}
+	report->processes = processes;
+	report->n_processes = session->n_processes;
+}
+
+void session_report_end(const struct session *session, struct report *report)
+{
+	if (session->options->is_followed)
+		processes_report(session, report);
 }
 
 struct report session_report(const struct session *session, struct report_watch *watches)
@@ -53,6 +80,8 @@ struct report session_report(const struct session *session, struct report_watch 
 		.engine = session->ops->name,
 		.self_test = "ok, 2 of 2 hits", /* session_run() ends before this otherwise */
 		.pid = session->pid,
+		.is_followed = session->options->is_followed,
+		.processes_left_out = session->n_processes_left_out,
 		.start_unix_s = session->start_unix_s,
 		.duration_ns = session->start_ns ? end_ns - session->start_ns : 0,
 		.threads_armed = counts.threads_armed,

@@ -19,9 +19,10 @@ static long request(enum __ptrace_request what, pid_t tid, uintptr_t addr, uintp
 	return ptrace(what, tid, (void *)addr, (void *)data) < 0 ? -errno : 0;
 }
 
-int sys_seize(pid_t tid)
+int sys_seize(pid_t tid, bool with_children)
 {
-	return (int)request(PTRACE_SEIZE, tid, 0, SEIZE_OPTIONS);
+	return (int)request(PTRACE_SEIZE, tid, 0,
+		SEIZE_OPTIONS | (with_children ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0));
 }
 
 int sys_interrupt(pid_t tid)
@@ -131,7 +132,8 @@ static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int 
 	_exit(failure == ENOENT ? 127 : 126);
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch)
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+	struct launch *launch)
 {
 	int go[2], result[2], failure;
 
@@ -146,7 +148,7 @@ int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct la
 		close(go[1]);
 		launch_child(argv, mask, output_fd, go[0], result[1]);
 	}
-	failure = launch->pid < 0 ? errno : -sys_seize(launch->pid);
+	failure = launch->pid < 0 ? errno : -sys_seize(launch->pid, with_children);
 	if (failure)
 		goto end_child;
 	close(go[0]);

@@ -18,6 +18,7 @@ static const struct column columns[N_COLUMNS] = {
 	[COLUMN_FILE] = {"file", false},
 	[COLUMN_LINE] = {"line", true},
 	[COLUMN_MODULE] = {"module", false},
+	[COLUMN_PID] = {"pid", true},
 };
 
 const struct column *table_column(enum column_id id)
@@ -59,6 +60,8 @@ char *table_cell(enum column_id id, const struct row *row, const char *const *wa
 		return count_cell(loc->line, loc->line != 0);
 	case COLUMN_MODULE:
 		return text_cell(loc->module);
+	case COLUMN_PID:
+		return count_cell((uint64_t)row->pid, row->pid != 0);
 	case N_COLUMNS:
 		break;
 	}

@@ -54,6 +54,7 @@ struct tracees {
 	STAILQ_HEAD(, thread) ready;
 	size_t n_threads;
 	unsigned since_drain;
+	bool with_children;
 	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
 	int *ward_status;
 	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */
@@ -66,10 +67,11 @@ static int tid_compare(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-struct tracees *tracees_new(void)
+struct tracees *tracees_new(bool with_children)
 {
 	struct tracees *tracees = mem_new(1, sizeof(*tracees));
 
+	tracees->with_children = with_children;
 	LIST_INIT(&tracees->all);
 	STAILQ_INIT(&tracees->ready);
 	return tracees;
@@ -150,7 +152,7 @@ static int seize_new(struct tracees *tracees, pid_t pid)
 
 		if (thread_find(tracees, tids[i]))
 			continue;
-		result = sys_seize(tids[i]);
+		result = sys_seize(tids[i], tracees->with_children);
 		if (result == 0) {
 			thread_add(tracees, pid, tids[i]);
 			seized++;
@@ -184,12 +186,12 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 	tracees->ward = ward;
 	tracees->ward_status = ward_status;
 	for (size_t i = 0; i < n; i++) {
-		int result = is_headless && tids[i] == pid ? -ESRCH : sys_seize(tids[i]);
+		int result = is_headless && tids[i] == pid ? -ESRCH : sys_seize(tids[i], tracees->with_children);
 
 		/* The kernel takes all from the dying tracer at once: until it has, EPERM. */
 		while (result == -EPERM && tracees->n_threads == 0 && clock_now_ns() < deadline) {
 			sched_yield();
-			result = sys_seize(tids[i]);
+			result = sys_seize(tids[i], tracees->with_children);
 		}
 		if (result)
 			continue;
@@ -211,30 +213,38 @@ static void ready_put(struct tracees *tracees, struct thread *thread, int status
 	STAILQ_INSERT_TAIL(&tracees->ready, thread, ready);
 }
 
-/* A thread that nobody announced: a new thread of a traced process (its first stop may
- * come before its creator's event), or a process that a clone() without CLONE_THREAD made, which
- * is not followed. Its registers are unarmed, so that it can leave at once. */
+static bool is_known_process(const struct tracees *tracees, pid_t pid)
+{
+	struct thread *known;
+
+	LIST_FOREACH (known, &tracees->all, all) {
+		if (known->pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* A thread that nobody announced: a new thread of a traced process (its first stop may come before
+ * its creator's event), or of a new process. One that is not to be followed (made by a clone()
+ * without CLONE_THREAD) is unarmed, so that it can leave at once. */
 static struct thread *stranger_admit(struct tracees *tracees, pid_t tid, struct stop stop)
 {
 	struct procfs_status status;
-	struct thread *thread, *known;
+	struct thread *thread;
 
 	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
 		return NULL;
-	if (!tracees->is_emergency && procfs_status(tid, &status)) {
-		LIST_FOREACH (known, &tracees->all, all) {
-			if (known->pid != status.tgid)
-				continue;
-			thread = thread_add(tracees, status.tgid, tid);
-			thread->fresh = thread->born = true;
-			return thread;
-		}
+	if (!tracees->is_emergency && procfs_status(tid, &status) &&
+		(tracees->with_children || is_known_process(tracees, status.tgid))) {
+		thread = thread_add(tracees, status.tgid, tid);
+		thread->fresh = thread->born = true;
+		return thread;
 	}
 	sys_detach(tid, stop.kind == STOP_SIGNAL ? stop.value : 0);
 	return NULL;
 }
 
-/* A clone event names the new thread: it is expected from now on, so that nobody can leave
+/* A clone (fork, vfork) event names the new thread: it is expected from now on, so that nobody can leave
  * before it. Not if it has ended and been waited for already. */
 static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 {
@@ -247,7 +257,7 @@ static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 		return;
 	thread = thread_add(tracees, status.tgid, (pid_t)tid);
 	thread->fresh = thread->born = true;
-	thread->stray = status.tgid != parent->pid;
+	thread->stray = status.tgid != parent->pid && !tracees->with_children;
 }
 
 /* Exec by any thread makes it the leader and ends all others without a word (ptrace(2)). One that
@@ -297,7 +307,8 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 	}
 	if (stop.kind == STOP_EXEC)
 		exec_settle(tracees, thread);
-	if (stop.kind == STOP_CLONE && !tracees->is_emergency)
+	if ((stop.kind == STOP_CLONE || stop.kind == STOP_FORK || stop.kind == STOP_VFORK) &&
+		!tracees->is_emergency)
 		newborn_expect(tracees, thread);
 	ready_put(tracees, thread, status);
 	if (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED)
@@ -597,7 +608,7 @@ int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *m
 	pid_t *pid, struct err *err)
 {
 	struct launch launch;
-	int result = sys_launch(argv, mask, output_fd, &launch);
+	int result = sys_launch(argv, mask, output_fd, tracees->with_children, &launch);
 
 	if (result)
 		return launch_error(argv[0], -result, err);

@@ -22,6 +22,7 @@ struct target {
 	const sigset_t *mask;	/* signal mask of a launched program */
 	int output_fd;		/* for what a launched program writes (its input is then
 				 * /dev/null); -1: it has ours */
+	bool is_followed;	/* forked children, too */
 	unsigned stack;		/* frames wanted per hit; 0: only the instruction pointer */
 };
 
@@ -29,6 +30,7 @@ enum engine_event {
 	ENGINE_HIT,	 /* note->hit is filled */
 	ENGINE_IMAGE,	 /* note->pid runs a new image, nothing of which is watched yet */
 	ENGINE_MODULES,	 /* note->pid reached the hook that was armed */
+	ENGINE_FORK,	 /* note->pid is a child of note->parent; watched as that is */
 	ENGINE_EXITED,	 /* note->pid has ended with wait status note->status */
 	ENGINE_DEADLINE, /* nothing until the deadline */
 	ENGINE_END,	 /* there is nothing left to watch */
@@ -37,7 +39,10 @@ enum engine_event {
 /* After ENGINE_IMAGE and ENGINE_MODULES the process is held until the next call of next(), so that
  * it can be armed before it goes on. */
 struct engine_note {
-	pid_t pid;
+	pid_t pid, parent;
+	uint32_t image; /* that pid runs; a forked child shares its parent's until it execs */
+	bool is_last;	/* ENGINE_EXITED, ENGINE_IMAGE: nobody runs old_image any more */
+	uint32_t old_image;
 	int status;
 	struct hit hit;
 };

@@ -26,6 +26,9 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 /* From now on this process is guarded. NULL guardian: nothing. */
 void guardian_watch(struct guardian *guardian, pid_t pid);
 
+/* It has ended; its id may be another's soon. NULL guardian: nothing. */
+void guardian_forget(struct guardian *guardian, pid_t pid);
+
 /* Nothing is traced any more. NULL guardian: nothing. */
 void guardian_free(struct guardian *guardian);
 

@@ -22,6 +22,7 @@ struct options {
 	pid_t pid;	/* thread group to attach to; 0: launch */
 	char **command; /* NULL-terminated, points into argv; NULL: attach */
 	char *command_line; /* all of argv, quoted by blanks, for the report */
+	bool is_followed; /* watch forked children, too */
 	bool report;	/* no screen even on a terminal */
 	enum report_format format;
 	char *output; /* file for the report, NULL: stdout */

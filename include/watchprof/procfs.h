@@ -10,7 +10,7 @@
 
 /* Fields of /proc/TID/status. */
 struct procfs_status {
-	pid_t tgid, tracer;
+	pid_t tgid, parent, tracer;
 	uid_t uid, euid;	 /* real and effective */
 	char state;		 /* R S D T t Z X */
 	uint64_t pending;	 /* signals waiting for the thread or its process: bit n-1 */

@@ -42,6 +42,7 @@ enum group {
 
 struct query {
 	enum group group;
+	bool by_process; /* rows of different processes are not merged */
 	size_t limit; /* rows kept, hottest first; 0: all */
 };
 
@@ -75,6 +76,9 @@ uint64_t profile_hits(const struct profile *profile);
 
 /* Hits of at least one watch that found no room for their site. */
 uint64_t profile_overrun(const struct profile *profile);
+
+/* Hits in a process. It walks all sites. */
+uint64_t profile_process_hits(const struct profile *profile, pid_t pid);
 
 /* A location by the index found in row.frames. */
 const struct loc *profile_loc(const struct profile *profile, uint32_t index);

@@ -28,6 +28,13 @@ struct report_watch {
 	bool compared;	    /* they could be compared */
 };
 
+/* One followed process. */
+struct report_process {
+	pid_t pid, parent; /* parent 0: unknown */
+	const char *command, *end;
+	uint64_t hits; /* of all watches; an access that touched two counts twice */
+};
+
 /* A run, as plain data. Strings may be NULL where they do not apply. */
 struct report {
 	const struct profile *profile;
@@ -36,6 +43,10 @@ struct report {
 	const char *version, *command_line, *command, *build_id, *machine, *kernel, *engine;
 	const char *self_test;
 	pid_t pid;
+	bool is_followed; /* forked children were watched, too: rows are by process */
+	const struct report_process *processes; /* without the first */
+	size_t n_processes;
+	uint64_t processes_left_out; /* more than the list takes */
 	uint64_t start_unix_s;
 	uint64_t duration_ns;
 	uint64_t threads_armed; /* all that ever were: those found and those born later */

@@ -14,8 +14,9 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-/* PTRACE_SEIZE with thread and exec events. The thread is not stopped. */
-int sys_seize(pid_t tid);
+/* PTRACE_SEIZE with thread and exec events, and with fork and vfork events if forked children
+ * are to be traced as well. The thread is not stopped. */
+int sys_seize(pid_t tid, bool with_children);
 
 /* Ask a seized thread to stop; the stop is reported by sys_wait(). */
 int sys_interrupt(pid_t tid);
@@ -47,14 +48,15 @@ pid_t sys_wait(int *status, bool block);
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
 
-/* Fork a child that is seized and stands before execvp(argv), with the given
+/* Fork a child that is seized (with_children as for sys_seize) and stands before execvp(argv), with the given
  * signal mask; with output_fd >= 0 it writes there and reads from /dev/null. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
  * that failed (the child has then ended by itself). */
 struct launch {
 	pid_t pid;
 	int go_fd, result_fd;
 };
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch);
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+	struct launch *launch);
 
 /* Release the child. It runs to its exec, which sys_wait() reports. */
 void sys_launch_go(struct launch *launch);

@@ -20,6 +20,7 @@ enum column_id {
 	COLUMN_FILE,
 	COLUMN_LINE,
 	COLUMN_MODULE,
+	COLUMN_PID,
 	N_COLUMNS,
 };
 

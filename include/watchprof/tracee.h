@@ -42,7 +42,8 @@ struct tracee_event {
 	bool born;  /* TRACEE_VISIT: the thread was created while traced */
 };
 
-struct tracees *tracees_new(void);
+/* with_children: trace forked children as well. */
+struct tracees *tracees_new(bool with_children);
 
 /* Forget everything. Threads should have left before. */
 void tracees_free(struct tracees *tracees);

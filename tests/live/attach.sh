@@ -30,15 +30,9 @@ untraced() {
 	! grep -hq '^TracerPid:.*[1-9]' /proc/"$1"/task/*/status && ! grep -hq '^State:.*[Tt] (' /proc/"$1"/task/*/status
 }
 
-# left_over: the processes that run the program under test.
-left_over() {
-	for exe in /proc/[0-9]*/exe; do
-		[ "$(readlink "$exe")" != "$(readlink -f "$WATCHPROF")" ] || echo "$exe"
-	done
-}
-
+# nothing_left_over: no process runs the program under test.
 nothing_left_over() {
-	[ -z "$(left_over)" ]
+	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
 }
 
 # refused NAME STATUS PATTERN COMMAND...: a command with a report gets one line and this status; nothing is
@@ -60,11 +54,10 @@ unharmed() {
 	ok $? "$1: the target is untraced, runs, and is not armed"
 }
 
-as_nobody() {
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-}
+nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
 chmod 755 "$tmp"
-if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody test -x "$WATCHPROF" -a -x "$BIN/two"; then
+# shellcheck disable=SC2086 # $nobody is a command with its arguments
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && $nobody test -x "$WATCHPROF" -a -x "$BIN/two"; then
 	can_nobody=1
 fi
 
@@ -92,8 +85,9 @@ if [ -n "${can_nobody:-}" ]; then
 	scope=/proc/sys/kernel/yama/ptrace_scope
 	former=$([ -w $scope ] && cat $scope)
 	[ -z "$former" ] || echo 0 >$scope
-	target as_nobody "$BIN/two" wait
-	as_nobody "$WATCHPROF" -v --report=tsv -e counter:w -p "$target" >"$tmp/report" 2>"$tmp/prof.err" 9>&- &
+	target $nobody "$BIN/two" wait
+	rm -f "$tmp/prof.err"
+	$nobody "$WATCHPROF" -v --report=tsv -e counter:w -p "$target" >"$tmp/report" 2>"$tmp/prof.err" 9>&- &
 	prof=$!
 	until_true has_line "$tmp/prof.err" '^watchprof: armed in'
 	go
@@ -102,13 +96,13 @@ if [ -n "${can_nobody:-}" ]; then
 
 	# b: Yama.
 	if [ -n "$former" ]; then
-		target as_nobody "$BIN/two" wait
+		target $nobody "$BIN/two" wait
 		echo 1 >$scope
 		refused "Yama's ptrace_scope is 1" 125 "watchprof: process $target: the system lets only a parent attach (kernel.yama.ptrace_scope is 1)*" \
-			as_nobody "$WATCHPROF" --report -e counter:w -p "$target"
+			$nobody "$WATCHPROF" --report -e counter:w -p "$target"
 		"$WATCHPROF" --report=tsv -d 0.01 -e counter:w -p "$target" >"$tmp/report" 9>&-
 		is "Yama's ptrace_scope is 1: root may" $? 0
-		as_nobody "$WATCHPROF" --report=tsv -e counter:w -- "$BIN/two" >"$tmp/report" 9>&-
+		$nobody "$WATCHPROF" --report=tsv -e counter:w -- "$BIN/two" >"$tmp/report" 9>&-
 		is "Yama's ptrace_scope is 1: a launched program may be watched" "$(total "$tmp/report" counter:w)" 1500
 		echo "$former" >$scope
 		unharmed "Yama's ptrace_scope is 1" "$target"
@@ -120,21 +114,21 @@ if [ -n "${can_nobody:-}" ]; then
 	# c: another user's.
 	target "$BIN/two" wait
 	refused "another user's process" 125 "watchprof: process $target (two) belongs to user 0;*" \
-		as_nobody "$WATCHPROF" --report -e counter:w -p "$target"
+		$nobody "$WATCHPROF" --report -e counter:w -p "$target"
 	unharmed "another user's process" "$target"
 
 	# root, but without the capability.
 	go
-	target as_nobody "$BIN/two" wait
+	target $nobody "$BIN/two" wait
 	refused "root without CAP_SYS_PTRACE" 125 "watchprof: process $target (two) may not be traced from here: a capability (CAP_SYS_PTRACE) is missing*" \
 		setpriv --bounding-set -all --inh-caps -all "$WATCHPROF" --report -e counter:w -p "$target"
 	unharmed "root without CAP_SYS_PTRACE" "$target"
 	go
 
 	# d: it has made itself untraceable.
-	target as_nobody "$BIN/hidden"
+	target $nobody "$BIN/hidden"
 	refused "not dumpable" 125 "watchprof: process $target (hidden) has made itself untraceable*run watchprof as root" \
-		as_nobody "$WATCHPROF" --report -e counter:w -p "$target"
+		$nobody "$WATCHPROF" --report -e counter:w -p "$target"
 	attach -d 0.01 -e counter:w
 	wait "$prof"
 	is "not dumpable: root may" $? 0
@@ -145,7 +139,7 @@ if [ -n "${can_nobody:-}" ]; then
 	# Case 32.
 	cp "$BIN/two" "$tmp/special"
 	chmod 4755 "$tmp/special"
-	as_nobody "$WATCHPROF" --report=tsv -e counter:w -- "$tmp/special" >"$tmp/report" 2>"$tmp/prof.err" 9>&-
+	$nobody "$WATCHPROF" --report=tsv -e counter:w -- "$tmp/special" >"$tmp/report" 2>"$tmp/prof.err" 9>&-
 	is "a set-user-id program, without root: its status" $? 0
 	matches "a set-user-id program, without root: one warning" "$(cat "$tmp/prof.err")" "watchprof: warning: *set-user-id*"
 	is "a set-user-id program, without root: the report has it" "$(grep -c '^# warning.*set-user-id' "$tmp/report")" 1
@@ -153,7 +147,7 @@ if [ -n "${can_nobody:-}" ]; then
 500 g"
 	launch -e counter:w -- "$tmp/special"
 	is "a set-user-id program, as root: no warning" "$status $message" "0 "
-	as_nobody "$WATCHPROF" --report=tsv -e counter:w -- "$BIN/two" >"$tmp/report" 2>"$tmp/prof.err" 9>&-
+	$nobody "$WATCHPROF" --report=tsv -e counter:w -- "$BIN/two" >"$tmp/report" 2>"$tmp/prof.err" 9>&-
 	is "another program, without root: no warning" "$? $(cat "$tmp/prof.err")" "0 "
 else
 	skip "users and their rights" "needs root, setpriv, and a build that others can read"
@@ -196,6 +190,7 @@ if [ -x "$BIN/bits32" ] && [ "$(echo | "$BIN/bits32")" = ready ]; then
 	grep -q '32-bit' "$tmp/prof.err"
 	ok $? "a 64-bit program that executes a 32-bit one: it is told"
 	target sh -c "echo ready; read x; exec '$BIN/bits32'"
+	rm -f "$tmp/prof.err"
 	"$WATCHPROF" --report=tsv -o "$tmp/report" -v -e 0x10000/8:w -p "$target" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
 	prof=$!
 	until_true has_line "$tmp/prof.err" '^watchprof: armed in'
@@ -222,7 +217,7 @@ while [ $us -le "${VANISH_US:-60000}" ]; do
 	killer=$!
 	"$WATCHPROF" -q --report=tsv -d 5 -o "$tmp/report" -e v:w -p "$target" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&-
 	case $?$(cat "$tmp/prof.err") in
-	0) field "$tmp/report" end | grep -q 'killed by signal 9' || bad=$((bad + 1)) ;;
+	0) field "$tmp/report" end | grep -Eq 'killed by signal 9|has vanished' || bad=$((bad + 1)) ;;
 	"125watchprof: "*"process $target"*) ;;
 	*)
 		bad=$((bad + 1))

@@ -1,12 +1,14 @@
 /* churn: four threads create and join brief threads without a pause. After a line that begins with w each
- * brief thread writes v once; after h none does any more, and it says how many did; after q the churning
- * ends, it says "quiet", and after one more line it exits with 7. A failed creation makes it exit with 1. */
+ * brief thread writes v once, until there were at least 100, and it says how many did so far; after h
+ * (hot) each does until the next line; after q the churning ends, it says "quiet", and after one more line
+ * it exits with 7. A failed creation makes it exit with 1. */
 #include "handshake.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define MAKERS 4
+#define MAKERS	 4
+#define AT_LEAST 100
 
 volatile long v;
 static atomic_bool is_writing, is_over;
@@ -62,8 +64,13 @@ int main(void)
 	settle();
 	say("ready");
 	while (word != 'q' && told(&word)) {
-		atomic_store(&is_writing, word == 'w');
-		if (word == 'h') {
+		long before = atomic_load(&writes);
+
+		atomic_store(&is_writing, word == 'w' || word == 'h');
+		if (word == 'w') {
+			while (atomic_load(&writes) < before + AT_LEAST)
+				sched_yield();
+			atomic_store(&is_writing, false);
 			settle();
 			say("wrote %ld", atomic_load(&writes));
 		}

@@ -8,7 +8,7 @@ struct triple {
 
 volatile long a, b, c, d;
 struct triple s, t;
-const volatile long table[4] = {1, 2, 3, 4};
+const long table[4] = {1, 2, 3, 4};
 
 __attribute__((noinline)) static void write_all(int i)
 {

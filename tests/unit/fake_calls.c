@@ -91,8 +91,9 @@ static int begin_stopped(
 	return 0;
 }
 
-int sys_seize(pid_t tid)
+int sys_seize(pid_t tid, bool with_children)
 {
+	(void)with_children;
 	int result = begin(FAKE_SEIZE, tid, 0, 0);
 	struct fake_thread *t;
 
@@ -384,9 +385,10 @@ int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name)
 	return -1;
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, struct launch *launch)
+int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+	struct launch *launch)
 {
-	(void)argv, (void)mask, (void)output_fd;
+	(void)argv, (void)mask, (void)output_fd, (void)with_children;
 	if (fake.launch_result)
 		return fake.launch_result;
 	fake_process(LAUNCH_PID, 1);

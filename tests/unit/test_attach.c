@@ -22,7 +22,7 @@
 static int setup(void **state)
 {
 	fake_reset();
-	*state = tracees_new();
+	*state = tracees_new(false);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void process_killed(pid_t tid)
 static void test_attach_killed(void **state)
 {
 	for (unsigned k = 1; k <= 4; k++) {
-		struct tracees *tracees = tracees_new();
+		struct tracees *tracees = tracees_new(false);
 		struct err err = {0};
 
 		fake_reset();

@@ -106,7 +106,7 @@ static struct row *rows_of(
 	const struct profile *profile, enum group group, size_t limit, size_t expected)
 {
 	size_t n;
-	struct row *rows = profile_rows(profile, &(struct query){group, limit}, &n);
+	struct row *rows = profile_rows(profile, &(struct query){.group = group, .limit = limit}, &n);
 
 	assert_int_equal(n, expected);
 	return rows;
@@ -641,7 +641,7 @@ static struct counts *model_counts(
 static void model_check(struct model *model, const struct profile *profile, enum group group)
 {
 	size_t n;
-	struct row *rows = profile_rows(profile, &(struct query){group, 0}, &n);
+	struct row *rows = profile_rows(profile, &(struct query){.group = group}, &n);
 	uint64_t sums[MODEL_WATCHES] = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -696,7 +696,7 @@ static void test_growth(void **state)
 				(uint64_t[]){i * 4096, i * 4096, 0});
 	}
 	assert_int_equal(calls->n, 4000);
-	free(profile_rows(profile, &(struct query){GROUP_THREAD, 0}, &n));
+	free(profile_rows(profile, &(struct query){.group = GROUP_THREAD}, &n));
 	assert_int_equal(n, 50);
 	assert_true(profile_count(profile, 0).hits == 8000);
 	profile_free(profile);

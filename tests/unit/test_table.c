@@ -34,7 +34,7 @@ static void test_columns(void **state)
 {
 	static const struct column expected[] = {{"hits", true}, {"share", true}, {"reads", true},
 		{"writes", true}, {"watch", false}, {"function", false}, {"file", false},
-		{"line", true}, {"module", false}};
+		{"line", true}, {"module", false}, {"pid", true}};
 
 	(void)state;
 	assert_true(N_COLUMNS >= ARRAY_LEN(expected));
@@ -54,6 +54,7 @@ static void test_cells(void **state)
 		.reads_known = true,
 		.writes_known = true,
 		.share = 2.0 / 3,
+		.pid = 4321,
 		.loc = &f_loc};
 	const struct row unknown = {.hits = UINT64_MAX, .reads = 7, .writes = 8, .share = 1};
 	const struct row nothing = {
@@ -61,11 +62,11 @@ static void test_cells(void **state)
 
 	(void)state;
 	assert_cells(&known, (const char *const[]){"3", "0.6667", "1", "2", "state", "f", "src/f.c",
-				     "12", "/bin/prog"});
+				     "12", "/bin/prog", "4321"});
 	assert_cells(&unknown, (const char *const[]){"18446744073709551615", "1.0000", "-", "-",
-				       "counter:w", "-", "-", "-", "-"});
+				       "counter:w", "-", "-", "-", "-", "-"});
 	assert_cells(&nothing,
-		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-"});
+		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-", "-"});
 }
 
 /* Cells carry names as they are; escaping is the writer's job. */

@@ -24,7 +24,7 @@
 static int setup(void **state)
 {
 	fake_reset();
-	*state = tracees_new();
+	*state = tracees_new(false);
 	return 0;
 }
 
@@ -467,7 +467,7 @@ static void thread_ends(pid_t tid)
 static void test_stop_while_ending(void **state)
 {
 	for (unsigned k = 1; k <= 3; k++) {
-		struct tracees *tracees = tracees_new();
+		struct tracees *tracees = tracees_new(false);
 		uint64_t start;
 
 		fake_reset();

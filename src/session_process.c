@@ -1,0 +1,57 @@
+/* session_process.c owns the list of processes that a run has followed. */
+#include "session_private.h"
+#include "watchprof/procfs.h"
+#include "watchprof/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Further processes are watched as well, but not listed. */
+#define PROCESSES_MAX 10000
+
+static struct session_process *process_of(struct session *session, pid_t pid)
+{
+	/* From the end: process ids come again. */
+	for (size_t i = session->n_processes; i-- > 0;) {
+		if (session->processes[i].pid == pid)
+			return &session->processes[i];
+	}
+	return NULL;
+}
+
+void session_take_fork(struct session *session, pid_t pid, pid_t parent)
+{
+	struct session_process *process;
+
+	if (session->n_processes == PROCESSES_MAX) {
+		session->n_processes_left_out++;
+		return;
+	}
+	session->processes =
+		mem_resize(session->processes, session->n_processes + 1, sizeof(*session->processes));
+	process = &session->processes[session->n_processes++];
+	*process = (struct session_process){.pid = pid, .parent = parent};
+	session_take_command(session, pid);
+}
+
+void session_take_command(struct session *session, pid_t pid)
+{
+	struct session_process *process = process_of(session, pid);
+
+	if (!process)
+		return;
+	free(process->command);
+	process->command = procfs_command(pid);
+}
+
+void session_take_end(struct session *session, pid_t pid, int status)
+{
+	struct session_process *process = process_of(session, pid);
+
+	if (!process)
+		return;
+	free(process->end);
+	process->end = WIFSIGNALED(status) ? text_format("killed by signal %d", WTERMSIG(status))
+					   : text_format("exited with status %d", WEXITSTATUS(status));
+}
