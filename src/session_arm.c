@@ -77,14 +77,8 @@ static int take_unknown(struct session *session, struct session_image *image, si
 	image->state[i] = session->is_launch ? WATCH_PENDING : WATCH_ENDED;
 	if (is_main && !session->is_launch)
 		session_warn(session, text_format("the watch ended at exec: %s", err->text));
-	if (is_main && session->is_launch && !watch->was_told) {
-		/* Where a stripped launcher (sh, env) keeps no debug file is not to the point. */
-		char *path = strstr(err->text, "; /");
-
-		if (path)
-			*path = '\0';
+	if (is_main && session->is_launch && !watch->was_told)
 		session_warn(session, text_format("%s; waiting for a library or program that has it", err->text));
-	}
 	watch->was_told |= is_main;
 	return 0;
 }

@@ -60,6 +60,11 @@ ok $? "a stopped target is still stopped afterwards"
 kill -CONT "$target"
 alive "a stopped target, continued"
 
+# The worker is who traces the target.
+tracer() {
+	awk '/^TracerPid/ { print $2 }' "/proc/$target/status"
+}
+
 # deaths SIGNAL STATUS WHO NAME: watchprof is two processes, and WHO of them dies of SIGNAL, at any point of
 # what it does; the target of two hot or two slower threads lives.
 deaths() {
@@ -71,7 +76,7 @@ deaths() {
 		attach -e v
 		case $3 in
 		first) who=$prof ;;
-		worker) who=$(pgrep -P "$prof") ;;
+		worker) who=$(tracer) ;;
 		esac
 		kill "-$1" "$who"
 		{ wait "$prof"; } 2>/dev/null
@@ -89,7 +94,7 @@ deaths SEGV 139 first "a crash of the first process"
 deaths KILL 137 first "SIGKILL of watchprof"
 
 settled() {
-	has_line "/proc/$target/status" '^State:.*Z' || all_clear "$target"
+	[ ! -e "/proc/$target/status" ] || has_line "/proc/$target/status" '^State:.*Z' || all_clear "$target"
 }
 
 # If the worker is killed, the first process has to be quicker than the next access: at one
@@ -102,7 +107,7 @@ survival() {
 	while [ "$i" -lt "$rounds" ]; do
 		target "$BIN/steady" 1 "$1"
 		attach --stack=0 -e v
-		kill -KILL "$(pgrep -P "$prof")"
+		kill -KILL "$(tracer)"
 		{ wait "$prof"; } 2>/dev/null
 		until_true settled
 		go
