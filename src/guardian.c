@@ -157,6 +157,9 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 
 		close(ends[1]);
 		sigprocmask(SIG_BLOCK, &set, NULL);
+		sigemptyset(&set);
+		sigaddset(&set, SIGTSTP);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		guard_run(&guard);
 	}
 	close(signal_fd);

@@ -69,6 +69,9 @@ int main(int argc, char **argv)
 		result = self_test(&err);
 	} else if (result == 0) {
 		session_signals(&blocked);
+		/* ^Z stops the first process (guardian.c), so that the shell has its prompt; a
+		 * stopped worker would freeze the target at its next hit. */
+		sigaddset(&blocked, SIGTSTP);
 		sigprocmask(SIG_BLOCK, &blocked, &mask);
 		result = session_run(&options, &engine_dr, frontend_choose(&options), &mask, &status, &err);
 	}

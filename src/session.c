@@ -307,7 +307,7 @@ static int open_attach(struct session *session, struct err *err)
 	if (status.tgid != target.pid)
 		return err_set(err, "%d is a thread of process %d; watchprof watches whole processes: use -p %d",
 			target.pid, status.tgid, status.tgid);
-	if (target.pid == getpid())
+	if (target.pid == getpid() || target.pid == getppid())
 		return err_set(err, "process %d is watchprof itself", target.pid);
 	if (status.tracer || !procfs_may_inspect(target.pid))
 		return attach_error(target.pid, EPERM, err);

@@ -76,7 +76,8 @@ static int take_unknown(struct session *session, struct session_image *image, si
 		return -1;
 	image->state[i] = session->is_launch ? WATCH_PENDING : WATCH_ENDED;
 	if (is_main && !session->is_launch)
-		session_warn(session, text_format("the watch ended at exec: %s", err->text));
+		session_warn(session, text_format("%s: the watch ended at exec%s", session->text[i],
+					      err->text + strlen(session->text[i]))); /* it begins with the watch */
 	if (is_main && session->is_launch && !watch->was_told)
 		session_warn(session, text_format("%s; waiting for a library or program that has it", err->text));
 	watch->was_told |= is_main;

@@ -58,8 +58,8 @@ is "the target lives" $? 7
 settings after
 is "the terminal is as it was" "$(cat "$tmp/stty.after")" "$(cat "$tmp/stty.before")"
 
-tm send-keys -t t "clear; TERM=dumb $WATCHPROF -e counter:w -- $BIN/two; echo status\$?" Enter
-until_true shown 'status0'
+tm send-keys -t t "clear; TERM=dumb $WATCHPROF -e counter:w -- $BIN/two; echo dumb\$?" Enter
+until_true shown 'dumb0'
 shown 'no live screen'
 ok $? "TERM=dumb: one line, and a report"
 tm send-keys -t t "clear; $WATCHPROF -e counter:w -- $BIN/two" Enter

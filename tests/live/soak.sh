@@ -40,20 +40,32 @@ nothing_left_over() {
 	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
 }
 
+# try_attach OPTION...: as attach, but does not wait for one that has failed.
+try_attach() {
+	rm -f "$tmp/prof.err" "$tmp/report"
+	"$BIN/unignore" "$WATCHPROF" -v --report=tsv -o "$tmp/report" -p "$target" "$@" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
+	prof=$!
+	until_true armed_or_gone && has_line "$tmp/prof.err" '^watchprof: armed in'
+}
+
+armed_or_gone() {
+	has_line "$tmp/prof.err" '^watchprof: armed in' || ! kill -0 "$prof"
+}
+
 # one_round N WATCH: attach to the target and let it go, in one of four ways; false: not as it should be.
 one_round() {
 	case $(($1 % 4)) in
 	0)
-		attach -n 20 -e "$2" || return 1
+		try_attach -n 20 -e "$2" || return 1
 		wait "$prof" && [ "$(field "$tmp/report" hits)" = 20 ]
 		;;
 	1)
-		attach -d 0.02 -e "$2" || return 1
+		try_attach -d 0.02 -e "$2" || return 1
 		wait "$prof" && [ "$(field "$tmp/report" end)" = "the duration of 0.020 s was reached" ]
 		;;
 	*)
 		signal=$([ $(($1 % 4)) -eq 2 ] && echo INT || echo TERM)
-		attach --stack=0 -e "$2" || return 1
+		try_attach --stack=0 -e "$2" || return 1
 		"$BIN/sendsig" "$signal" "$prof"
 		wait "$prof" && [ "$(field "$tmp/report" end)" = "interrupted by SIG$signal" ]
 		;;
@@ -136,7 +148,7 @@ redis() {
 		redis_bench &
 		bench=$!
 	fi
-	soak "redis" "$rounds" redis-server!call:x
+	soak "redis" "$rounds" call:x
 	rm "$tmp/load"
 	wait $load $bench
 	is "redis: every reply is right" "$(sed -n 's/^wrong //p' "$tmp/load.end")" 0

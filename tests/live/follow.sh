@@ -1,0 +1,70 @@
+# follow.sh: -f watches forked children as well, each process for itself (case 27).
+. "$(dirname "$0")/lib.sh"
+
+# by_process FILE WATCH: "hits function" with the process as "parent" (the target) or "child".
+by_process() {
+	awk -F '\t' -v watch="$2" '
+		$1 == "# pid" { target = $2 }
+		/^#/ { next }
+		!n { for (n = 1; n <= NF; n++) at[$n] = n; next }
+		$at["watch"] == watch { print $at["hits"], $at["function"], $at["pid"] == target ? "parent" : "child" }' "$1"
+}
+
+# processes FILE: "hits end" of each process that was followed.
+processes() {
+	awk -F '\t' '$1 == "# process" { print $4, $5 }' "$1"
+}
+
+for way in fork vfork vfork-exec spawn; do
+	launch -f -e v:w -- "$BIN/family" $way
+	is "$way, launched with -f: status" "$status" 0
+	is "$way, launched with -f: parent and child apart" "$(by_process "$tmp/report" v:w)" "20 write_child child
+10 write_parent parent"
+	is "$way, launched with -f: the child in the list" "$(processes "$tmp/report")" "20 exited with status 3"
+	is "$way, launched with -f: complete" "$(field "$tmp/report" complete)" yes
+	target "$BIN/family" $way wait
+	attach -f -e v:w
+	go
+	is "$way, attached with -f: status" $? 0
+	wait "$prof"
+	is "$way, attached with -f: parent and child apart" "$(by_process "$tmp/report" v:w)" "20 write_child child
+10 write_parent parent"
+done
+
+launch -f -e v:w -- "$BIN/family" many
+is "100 forks, 100 threads with -f: status" "$status" 0
+is "100 forks with -f: the parent is exact" "$(by_process "$tmp/report" v:w | grep parent)" "10 write_parent parent"
+is "100 forks with -f: all are listed" "$(processes "$tmp/report" | wc -l | tr -d ' ')" 100
+
+# Through a shell, which is what people type; two programs in a row, and one beside.
+launch -f -e counter:w -e v:w -- sh -c "'$BIN/two'; '$BIN/family' fork; '$BIN/two' & wait; exit 5"
+is "a shell script with -f: status" "$status" 5
+is "a shell script with -f: one program twice" "$(rows "$tmp/report" counter:w | sort | tr '\n' ' ')" "1000 f 1000 f 500 g 500 g "
+is "a shell script with -f: another one and its child" "$(rows "$tmp/report" v:w | tr '\n' ' ')" "20 write_child 10 write_parent "
+
+# A child that outlives the target: the run goes on to its end.
+launch -f -e counter:w -- sh -c "('$BIN/two' >'$tmp/go2'; :) & exit 3"
+is "a child that outlives the target: status of the target" "$status" 3
+is "a child that outlives the target: it is counted to its end" "$(total "$tmp/report" counter:w)" 1500
+
+# Detach: parent and children are disarmed and live.
+rm -f "$tmp/report"
+mkfifo "$tmp/go3"
+"$BIN/unignore" "$WATCHPROF" -v -f --report=tsv -o "$tmp/report" -d 0.5 -e v:w -- \
+	sh -c "'$BIN/steady' 2 1000 <'$tmp/go3' & '$BIN/steady' 2 0 <'$tmp/go3'; echo \$? >'$tmp/ends'; wait \$!; echo \$? >>'$tmp/ends'" \
+	>"$tmp/prof.out" 2>"$tmp/prof.err" &
+prof=$!
+exec 8>"$tmp/go3"
+until_true test -s "$tmp/report"
+ok $? "-f with -d: the report comes while the children live"
+for child in $(awk -F '\t' '$1 == "# process" && $4 > 0 { print $2 }' "$tmp/report"); do
+	"$BIN/peekdr" "$child" >"$tmp/dr7" 2>&1 && [ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7"
+	ok $? "-f with -d: DR7 is 0 in every thread of a child"
+	sed "s/^/# /" "$tmp/dr7"
+done
+echo >&8
+echo >&8
+exec 8>&-
+wait "$prof"
+is "-f with -d: both children end as they do alone" "$(tr '\n' ' ' <"$tmp/ends")" "7 7 "
+done_testing
