@@ -454,7 +454,9 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	kind = hit_kind(dr_access_hit(dr, dr6 & ~hook_slots(dr)));
 	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
 	mark->watches = 0;
-	if (sig == 0)
+	/* Also where the program's own SIGTRAP was pending, blocked: the kernel took that for ours and
+	 * unblocked it; blocked again, it goes back into the queue (ptrace_signal() in the kernel). */
+	if (sig == 0 || watches)
 		engine->counts.traps_unblocked += trap_mask_restore(event->tid, &mark->trap_mask);
 	if (dr6 & DR6_SLOT_BITS)
 		sys_debugreg_set(event->tid, 6, 0);
@@ -609,19 +611,22 @@ static bool is_own_trap(const struct thread *thread)
  * may have been merged into one of the program's own); at any other, of a trap still to come. */
 static void thread_release(struct engine *engine, struct thread *thread)
 {
-	const struct thread_mark *mark = thread_mark(thread);
+	struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6 = 0;
+	bool is_own, has_hit;
 
-	if (mark->generation && thread_stop_signal(thread) == 0)
+	if (mark->generation)
 		sys_debugreg_get(thread_tid(thread), 6, &dr6);
 	if (mark->generation)
 		registers_write(thread_tid(thread), &(struct dr_image){0});
-	if ((dr6 & DR6_SLOT_BITS) || (mark->watches && thread_stop_signal(thread) == 0)) {
-		/* An interrupt that is still pending, or its job-control stop, may come first. */
-		for (int i = 0; i < AWAIT_MAX && thread_stop_signal(thread) == 0; i++)
-			tracee_await(engine->tracees, thread);
-	}
-	tracee_leave(engine->tracees, thread, is_own_trap(thread));
+	has_hit = (dr6 & DR6_SLOT_BITS) || mark->watches;
+	/* An interrupt that is still pending, or its job-control stop, may come first. */
+	for (int i = 0; has_hit && i < AWAIT_MAX && thread_stop_signal(thread) == 0; i++)
+		tracee_await(engine->tracees, thread);
+	is_own = is_own_trap(thread);
+	if (is_own || (has_hit && thread_stop_signal(thread) == SIGTRAP))
+		trap_mask_restore(thread_tid(thread), &mark->trap_mask);
+	tracee_leave(engine->tracees, thread, is_own);
 }
 
 /* From the start each time: while one leaves, others may end. */

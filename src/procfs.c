@@ -218,6 +218,14 @@ uint64_t procfs_auxv(pid_t pid, uint64_t type)
 	return value;
 }
 
+uint64_t procfs_image(pid_t pid)
+{
+	/* AT_RANDOM points into the new stack, AT_ENTRY and AT_BASE into what was mapped. */
+	uint64_t random = procfs_auxv(pid, AT_RANDOM);
+
+	return random ? random ^ procfs_auxv(pid, AT_ENTRY) << 16 ^ procfs_auxv(pid, AT_BASE) << 32 : 0;
+}
+
 bool procfs_is_64bit(pid_t pid)
 {
 	pid_t living = procfs_living_thread(pid);

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PREPARE_MAX 20
 #define TICK_NS	 (NS_PER_S / 10)
 #define GRACE_NS (NS_PER_S / 2) /* for a launched program to end of a signal it was sent */
 
@@ -294,8 +295,31 @@ static void describe_target(struct session *session)
 	}
 }
 
+/* Look names up in the program that the process runs now, and again if that is another one
+ * afterwards (it was in exec, or has been since). */
+static int prepare_settled(struct session *session, uint64_t *image, struct err *err)
+{
+	int result = -1;
+	uint64_t after = 0;
+
+	for (int i = 0; i < PREPARE_MAX; i++) {
+		*image = procfs_image(session->pid);
+		if (session->main_image)
+			session_image_free(session->main_image);
+		session->main_image = NULL;
+		result = session_prepare(session, err);
+		after = procfs_image(session->pid);
+		if (*image && after == *image)
+			return result;
+	}
+	*image = 0;
+	return result;
+}
+
 static int open_attach(struct session *session, struct err *err)
 {
+	uint64_t image;
+
 	struct target target = {.pid = session->options->pid,
 		.is_followed = session->options->is_followed,
 		.stack = session->options->stack};
@@ -309,15 +333,19 @@ static int open_attach(struct session *session, struct err *err)
 			target.pid, status.tgid, status.tgid);
 	if (target.pid == getpid() || target.pid == getppid())
 		return err_set(err, "process %d is watchprof itself", target.pid);
-	if (status.tracer || !procfs_may_inspect(target.pid))
+	if (status.tracer || !procfs_living_thread(target.pid) || !procfs_may_inspect(target.pid))
 		return attach_error(target.pid, EPERM, err);
 	if (!procfs_is_64bit(target.pid))
 		return err_set(err, "process %d (%s) is a 32-bit program, which is not supported", target.pid,
 			status.name);
-	if (session_prepare(session, err))
+	/* One that never stays what it is must be traced first. */
+	if (prepare_settled(session, &image, err) && image)
 		return -1;
 	session->engine = session->ops->open(&target, &session->pid, err);
 	if (!session->engine)
+		return -1;
+	/* From now on each exec is reported. */
+	if (procfs_image(session->pid) != image && prepare_settled(session, &image, err))
 		return -1;
 	guardian_watch(session->guardian, session->pid);
 	session->start_ns = clock_now_ns();

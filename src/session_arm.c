@@ -178,6 +178,7 @@ void session_check_traps(struct session *session)
 	if (status.ignored & trap)
 		session_warn(session, text_copy("the target ignores SIGTRAP: at the first hit the kernel resets that to the "
 						"default, which cannot be put back from outside"));
+	session->is_mask_told = (status.ignored & trap) || (status.blocked & trap && status.caught & trap);
 	if (status.blocked & trap && status.caught & trap)
 		session_warn(session, text_copy("the target blocks SIGTRAP and has a handler for it: at the first hit of such a "
 						"thread the kernel takes the handler away"));

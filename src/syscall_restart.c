@@ -2,12 +2,12 @@
  * "PTRACE_INTERRUPT"). It touches only calls known to return EINTR without any effect. */
 #include "watchprof/syscall_restart.h"
 
-#include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 
 /* Calls that give EINTR after any stop, or (sockets) when a timeout is set on them; each
@@ -19,9 +19,6 @@ static const long restartable[] = {
 	SYS_accept, SYS_accept4, SYS_msgrcv, SYS_msgsnd, SYS_io_uring_enter,
 };
 
-/* The length of the syscall instruction. */
-#define SYSCALL_LEN 2
-
 static bool is_restartable(long call)
 {
 	for (size_t i = 0; i < ARRAY_LEN(restartable); i++) {
@@ -31,32 +28,17 @@ static bool is_restartable(long call)
 	return false;
 }
 
-/* Will the thread discard this signal: ignored, or of those whose default is to do nothing? */
-static bool is_discarded(const struct procfs_status *status, int sig)
-{
-	static const int ignored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
-	uint64_t bit = 1ULL << (sig - 1);
+/* What a call returns inside the kernel to be started again, or to give EINTR if a handler is to run:
+ * arch_do_signal_or_restart() decides when all signals have been dealt with. */
+#define ERESTARTNOHAND 514
 
-	for (size_t i = 0; i < ARRAY_LEN(ignored); i++) {
-		if (ignored[i] == sig)
-			return !(status->caught & bit);
-	}
-	return status->ignored & bit;
-}
-
-void syscall_restart(pid_t tid, int sig)
+void syscall_restart(pid_t tid)
 {
 	struct user_regs_struct regs;
-	struct procfs_status status;
 
 	if (sys_regs_get(tid, &regs) || (long)regs.orig_rax < 0 || (long)regs.rax != -EINTR ||
 		!is_restartable((long)regs.orig_rax))
 		return;
-	if (!procfs_status(tid, &status) || (sig && !is_discarded(&status, sig)) ||
-		(status.pending & ~status.blocked & ~status.ignored))
-		return;
-	regs.rip -= SYSCALL_LEN;
-	regs.rax = regs.orig_rax;
-	regs.orig_rax = (unsigned long long)-1;
+	regs.rax = (unsigned long long)-ERESTARTNOHAND;
 	sys_regs_set(tid, &regs);
 }

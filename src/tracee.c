@@ -377,10 +377,8 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 		thread->visit = false; /* this stop answered the interrupt, too */
 		return true;
 	}
-	if (thread->visit && thread->stop.kind == STOP_TRAPPED)
-		syscall_restart(thread->tid, 0);
-	if (sig)
-		syscall_restart(thread->tid, sig);
+	if (sig || thread->stop.kind == STOP_TRAPPED)
+		syscall_restart(thread->tid);
 	if (thread->fresh || thread->visit) {
 		out->kind = TRACEE_VISIT;
 		out->born = thread->fresh && thread->born;
@@ -462,7 +460,7 @@ static void park(struct tracees *tracees)
 			continue;
 		STAILQ_REMOVE(&tracees->ready, thread, thread, ready);
 		if (thread->stop.kind == STOP_TRAPPED && !tracees->is_emergency)
-			syscall_restart(thread->tid, 0);
+			syscall_restart(thread->tid);
 		thread->visit = false;
 		thread->state = THREAD_PARKED;
 	}

@@ -17,28 +17,23 @@ void trap_mask_note(pid_t tid, struct trap_mask *mask)
 
 	if (sys_sigmask_get(tid, &blocked))
 		return;
+	mask->is_known = true;
 	mask->is_blocking = blocked & TRAP;
 	mask->others = blocked & ~TRAP;
-}
-
-static bool is_power_of_two(uint32_t n)
-{
-	return (n & (n - 1)) == 0;
 }
 
 bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
 {
 	uint64_t blocked;
-	bool is_full;
+	bool is_full, is_same;
 
-	mask->n_traps++;
-	if (!mask->is_blocking && !is_power_of_two(mask->n_traps))
-		return false;
 	if (sys_sigmask_get(tid, &blocked))
 		return false;
 	is_full = ((blocked | TRAP) & CATCHABLE) == CATCHABLE;
-	/* Another mask than the one that had it: the program has changed it since. */
-	mask->is_blocking = is_full || (mask->is_blocking && blocked == mask->others);
+	/* Another mask than the one that was seen: the program has changed it since. */
+	is_same = mask->is_known && (blocked & ~TRAP) == mask->others;
+	mask->is_blocking = is_same ? mask->is_blocking : is_full;
+	mask->is_known = true;
 	mask->others = blocked & ~TRAP;
 	if (!mask->is_blocking || (blocked & TRAP))
 		return false;

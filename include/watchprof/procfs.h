@@ -61,4 +61,7 @@ char *procfs_command(pid_t pid);
 /* Yama's ptrace_scope; 0 where there is no Yama. */
 int procfs_ptrace_scope(void);
 
+/* A number for the image that the process runs; it changes with exec; 0: in the middle of exec. */
+uint64_t procfs_image(pid_t pid);
+
 #endif

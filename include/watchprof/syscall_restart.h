@@ -4,11 +4,11 @@
 
 #include <sys/types.h>
 
-/* For a thread at the stop that answers PTRACE_INTERRUPT (sig 0), or at the delivery of a signal
- * that it will discard: without a tracer neither would have woken it. Some calls never restart by
+/* For a thread at the stop that answers PTRACE_INTERRUPT, or at the delivery of a signal that the
+ * program may discard: without a tracer neither would have woken it. Some calls never restart by
  * themselves (signal(7): epoll_wait, sigtimedwait, ...): the program would see an EINTR that it
- * could not get without us. A call with a timeout begins its whole timeout again. Left
- * alone if another signal is waiting that would have interrupted the call anyway. */
-void syscall_restart(pid_t tid, int sig);
+ * could not get without us. They are made to restart unless a handler runs, which is for the
+ * kernel to decide. A call with a timeout begins its whole timeout again. */
+void syscall_restart(pid_t tid);
 
 #endif

@@ -11,7 +11,7 @@
 /* What is known of one thread. Zero: nothing yet. */
 struct trap_mask {
 	uint64_t others;  /* the other blocked signals, when last seen with SIGTRAP blocked */
-	uint32_t n_traps; /* hits so far */
+	bool is_known;
 	bool is_blocking; /* the thread has SIGTRAP blocked, so far as is known */
 };
 

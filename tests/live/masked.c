@@ -1,7 +1,8 @@
 /* masked MODE: how a program that blocks, handles or ignores SIGTRAP finds itself after watched writes. MODE:
- * blocked (all signals, with a handler of SIGTRAP), partial (the same for SIGTRAP and SIGUSR1 alone), bare (all
- * blocked, no handler), handled, ignored, worker (a thread blocks all, main installed a handler), pending (blocked, with a SIGTRAP raised
- * before the writes), hammer (four threads that block all write without end; no handler).
+ * blocked (all signals, with a handler of SIGTRAP), partial (the same for SIGTRAP and SIGUSR1 alone), allbut
+ * (all but SIGTRAP, which is handled), bare (all blocked, no handler), handled, ignored, worker (a thread
+ * blocks all, main installed a handler), pending (blocked, with a SIGTRAP raised before the writes), hammer
+ * (four threads that block all write without end; no handler).
  * It writes v 3 times after a line; after another one (or a hammer's end) it says what its mask and its
  * action are now, and exits with 0. */
 #include "handshake.h"
@@ -22,6 +23,15 @@ static atomic_int n_changed;
 static void handler(int sig)
 {
 	(void)sig;
+}
+
+static void unblock_trap(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void block_two(void)
@@ -126,6 +136,10 @@ int main(int argc, char **argv)
 		signal(SIGTRAP, handler);
 	if (strcmp(mode, "blocked") == 0 || strcmp(mode, "bare") == 0 || strcmp(mode, "pending") == 0)
 		block_all();
+	if (strcmp(mode, "allbut") == 0) {
+		block_all();
+		unblock_trap();
+	}
 	if (strcmp(mode, "partial") == 0)
 		block_two();
 	sigaction(SIGTRAP, NULL, &before);

@@ -36,11 +36,11 @@ warned() {
 
 # Case 34. A mask is as it was; a handler or an ignore setting that is lost is warned of, once.
 for how in attached launched; do
-	for mode in blocked partial bare handled ignored worker pending; do
-		# What a launched program blocks or ignores before its first hit cannot be known from outside, unless
-		# it blocks everything.
+	for mode in blocked partial allbut bare handled ignored worker pending; do
+		# What a launched program blocks or ignores before its first hit cannot be known from outside: where all
+		# other signals are blocked, SIGTRAP is taken to have been, too.
 		case $how-$mode in
-		launched-partial | launched-ignored) continue ;;
+		launched-partial | launched-allbut | launched-ignored) continue ;;
 		esac
 		if [ $how = attached ]; then
 			target "$BIN/masked" $mode
@@ -58,7 +58,8 @@ for how in attached launched; do
 		is "SIGTRAP $mode, $how: three hits" "$(rows "$tmp/report" v:w)" "3 write_three"
 		is "SIGTRAP $mode, $how: its mask is as it was" "$(said mask)" same
 		case $mode in
-		handled | bare)
+		bare) is "SIGTRAP $mode, $how: its action is as it was" "$(said action)" kept ;;
+		handled | allbut)
 			is "SIGTRAP $mode, $how: its action is as it was" "$(said action)" kept
 			is "SIGTRAP $mode, $how: nothing to warn of" "$(warned "$tmp/report") $(warned "$tmp/prof.err")" "0 0"
 			;;
