@@ -105,6 +105,8 @@ int main(void)
 	pid = fork();
 	if (pid == 0)
 		_exit(child());
+	/* SIGTSTP does nothing to an orphaned process group: one without a parent in another group. */
+	setpgid(pid, pid);
 	say("ready %d", pid);
 	while (word != 'e' && told(&word)) {
 		if (word == 'b')
