@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* EPERM of PTRACE_SEIZE, cause by cause; ptrace(2), "Ptrace access mode checking". */
+/* EPERM of PTRACE_SEIZE, cause by cause; the manual page of ptrace, "Ptrace access mode checking". */
 static int permission_error(pid_t pid, const struct procfs_status *status, struct err *err)
 {
 	struct procfs_status tracer;

@@ -1,7 +1,7 @@
 /* tracee.c owns every thread's tracing state and the order in which stops are served.
  * It never looks at a debug register and never decides what a trap means.
  *
- * Rules that it relies on (ptrace(2), facts.md section 2): a seized thread's status word
+ * Rules that it relies on (manual page of ptrace, facts.md section 2): a seized thread's status word
  * tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
  * reported after those of all its threads; exec is reported under the leader's id. */
 #include "watchprof/tracee.h"
@@ -260,7 +260,7 @@ static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 	thread->stray = status.tgid != parent->pid && !tracees->with_children;
 }
 
-/* Exec by any thread makes it the leader and ends all others without a word (ptrace(2)). One that
+/* Exec by any thread makes it the leader and ends all others without a word (manual page of ptrace). One that
  * the engine holds is kept until the queue comes to it. */
 static void exec_settle(struct tracees *tracees, struct thread *leader)
 {
@@ -440,7 +440,7 @@ void tracees_recover(struct tracees *tracees)
 		if (thread->state != THREAD_RUNNING || sys_siginfo_get(thread->tid, &info))
 			continue; /* a job-control stop (EINVAL) answers an interrupt anew */
 		thread->state = THREAD_HELD;
-		/* The code of an event stop is SIGTRAP and the event above it; ptrace(2). */
+		/* The code of an event stop is SIGTRAP and the event above it (manual page of ptrace). */
 		if (info.si_code > 0 && (info.si_code & 0xff) == SIGTRAP && info.si_code >> 8)
 			thread->stop = (struct stop){STOP_TRAPPED, 0};
 		else

@@ -1,4 +1,4 @@
-/* stop: what a wait status of a seized tracee means. Pure; ptrace(2) is the source of the rules. */
+/* stop: what a wait status of a seized tracee means. Pure; the manual page of ptrace is the source of the rules. */
 #ifndef WATCHPROF_STOP_H
 #define WATCHPROF_STOP_H
 

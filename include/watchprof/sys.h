@@ -1,5 +1,5 @@
 /* sys: every request to the kernel that concerns a tracee, as typed functions. The one
- * place that calls ptrace(2), waitpid(2) and process_vm_readv(2); tests put a scripted
+ * place that calls ptrace, waitpid and process_vm_readv; tests put a scripted
  * twin (tests/unit/fake_sys.c) in its place.
  *
  * Results are 0 (or a count) or a negative errno. -ESRCH means that the thread has
