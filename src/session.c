@@ -319,7 +319,6 @@ static int prepare_settled(struct session *session, uint64_t *image, struct err 
 static int open_attach(struct session *session, struct err *err)
 {
 	uint64_t image;
-
 	struct target target = {.pid = session->options->pid,
 		.is_followed = session->options->is_followed,
 		.stack = session->options->stack};
