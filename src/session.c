@@ -345,7 +345,7 @@ static int open_attach(struct session *session, struct err *err)
 		return -1;
 	/* From now on each exec is reported. */
 	if (procfs_image(session->pid) != image && prepare_settled(session, &image, err))
-		return -1;
+		return image ? -1 : attach_error(session->pid, ESRCH, err);
 	guardian_watch(session->guardian, session->pid);
 	session->start_ns = clock_now_ns();
 	session_check_traps(session);

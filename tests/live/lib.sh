@@ -117,8 +117,9 @@ launch() {
 }
 
 finish() {
+	# Our own children only: the others have ended, and their ids may be somebody else's by now.
 	for pid in $pids; do
-		kill -9 "$pid" 2>/dev/null
+		[ "$(awk '/^PPid:/ { print $2 }' "/proc/$pid/status" 2>/dev/null)" = $$ ] && kill -9 "$pid" 2>/dev/null
 	done
 	rm -rf "$tmp"
 }
