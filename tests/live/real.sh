@@ -23,7 +23,7 @@ redis() {
 	target=$!
 	pids="$pids $target"
 	cli="redis-cli -s $tmp/redis"
-	until_true has_line "$tmp/redis.out" 'Ready to accept connections'
+	until_true has_line "$tmp/redis.out" 'eady to accept connections'
 	offset=$(redis_find)
 	case $offset in
 	'' | *[!0-9]*) is "redis: the counter is found in one place" "$offset" "a number" ; return ;;

@@ -138,7 +138,7 @@ redis() {
 	target=$!
 	pids="$pids $target"
 	cli="redis-cli -s $tmp/redis"
-	until_true has_line "$tmp/redis.out" 'Ready to accept connections'
+	until_true has_line "$tmp/redis.out" 'eady to accept connections'
 	before=$(descriptors)
 	touch "$tmp/load"
 	redis_load &
