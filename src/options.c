@@ -23,6 +23,11 @@ enum option_key {
 	KEY_STACK,
 	KEY_SELF_TEST,
 	KEY_MAX_SITES,
+	KEY_GROUP,
+	KEY_SORT,
+	KEY_LIMIT,
+	KEY_FILTER,
+	KEY_SKIP_MODULE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -32,8 +37,19 @@ static const struct argp_option argp_options[] = {
 	{"pid", 'p', "PID", 0, "Attach to this process and all its threads", 0},
 	{"follow", 'f', NULL, 0, "Also watch forked children (threads and exec are always followed)", 0},
 	{"report", KEY_REPORT, "FORMAT", OPTION_ARG_OPTIONAL,
-		"No screen: a report at the end; FORMAT is text (default), tsv (or dump), json", 0},
+		"No screen: a report at the end; FORMAT is text (default), tsv (or dump), csv, json, "
+		"folded, pprof. Several may be given, each followed by its own -o",
+		0},
 	{"output", 'o', "FILE", 0, "Write the report to FILE", 0},
+	{"group", KEY_GROUP, "GROUP", 0,
+		"What a row of the report is: function (default), blame, line, path, callers, thread, watch", 0},
+	{"sort", KEY_SORT, "KEY", 0, "Sort the rows by hits (default), reads, writes or name", 0},
+	{"limit", KEY_LIMIT, "N", 0, "Show the first N rows of each watch only", 0},
+	{"filter", KEY_FILTER, "TEXT", 0,
+		"Show only hits with TEXT in a function, file or module of their path (or matching it: * ? [)", 0},
+	{"skip-module", KEY_SKIP_MODULE, "LIST", 0,
+		"Blame the callers of code in these modules (libc,libstdc++,...), not only those of the C "
+		"library's string functions; an empty list blames what made the access", 0},
 	{"duration", 'd', "SECONDS", 0, "Stop watching after this long", 0},
 	{"max-hits", 'n', "N", 0, "Stop watching after exactly N hits", 0},
 	{"interval", 'i', "SECONDS", 0, "Refresh the screen this often (default 1)", 0},
@@ -117,18 +133,109 @@ static int pid_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static struct report_output *output_add(struct options *options)
+{
+	options->outputs =
+		mem_resize(options->outputs, options->n_outputs + 1, sizeof(*options->outputs));
+	options->outputs[options->n_outputs] = (struct report_output){.format = REPORT_TEXT};
+	return &options->outputs[options->n_outputs++];
+}
+
+/* The first one takes the -o that stood before it, if any. */
 static int report_option(struct options *options, char *arg, struct err *err)
 {
+	bool is_named = !options->report && options->n_outputs > 0;
+	struct report_output *output = is_named ? &options->outputs[0] : output_add(options);
+
 	options->report = true;
-	return arg ? report_format_parse(arg, &options->format, err) : 0;
+	return arg ? report_format_parse(arg, &output->format, err) : 0;
 }
 
 static int output_option(struct options *options, char *arg, struct err *err)
 {
+	struct report_output *output =
+		options->n_outputs ? &options->outputs[options->n_outputs - 1] : output_add(options);
+
 	if (!*arg)
 		return err_set(err, "-o: an empty file name");
-	free(options->output);
-	options->output = text_copy(arg);
+	free(output->path);
+	output->path = text_copy(arg);
+	return 0;
+}
+
+/* A word that stands for a number. */
+struct choice {
+	const char *name;
+	int value;
+};
+
+static int choice_parse(
+	const char *option, const char *arg, const struct choice *choices, size_t n, int *out, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(arg, choices[i].name) == 0) {
+			*out = choices[i].value;
+			return 0;
+		}
+	}
+	err_set(err, "%s: '%s' is none of", option, arg);
+	for (size_t i = 0; i < n; i++)
+		err_append(err, "%s %s", i ? "," : "", choices[i].name);
+	return -1;
+}
+
+#define GROUP_CALLERS (-1) /* no group of rows: a tree */
+
+static int group_option(struct options *options, char *arg, struct err *err)
+{
+	static const struct choice groups[] = {{"function", GROUP_FUNCTION}, {"blame", GROUP_BLAME},
+		{"line", GROUP_LINE}, {"path", GROUP_PATH}, {"callers", GROUP_CALLERS},
+		{"thread", GROUP_THREAD}, {"watch", GROUP_WATCH}};
+	int group;
+
+	if (choice_parse("--group", arg, groups, ARRAY_LEN(groups), &group, err))
+		return -1;
+	options->view.is_tree = group == GROUP_CALLERS;
+	options->view.query.group = group == GROUP_CALLERS ? GROUP_PATH : (enum group)group;
+	return 0;
+}
+
+static int sort_option(struct options *options, char *arg, struct err *err)
+{
+	static const struct choice sorts[] = {
+		{"hits", SORT_HITS}, {"reads", SORT_READS}, {"writes", SORT_WRITES}, {"name", SORT_NAME}};
+	int sort;
+
+	if (choice_parse("--sort", arg, sorts, ARRAY_LEN(sorts), &sort, err))
+		return -1;
+	options->view.query.sort = (enum sort)sort;
+	return 0;
+}
+
+static int limit_option(struct options *options, char *arg, struct err *err)
+{
+	uint64_t limit;
+
+	if (count_parse("--limit", arg, SIZE_MAX, &limit, err))
+		return -1;
+	if (limit == 0)
+		return err_set(err, "--limit: 0 rows would show nothing");
+	options->view.query.limit = limit;
+	return 0;
+}
+
+static int filter_option(struct options *options, char *arg, struct err *err)
+{
+	if (!*arg)
+		return err_set(err, "--filter: an empty text is in every name");
+	options->view.query.filter = arg;
+	return 0;
+}
+
+static int skip_module_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	blame_rules_add(&options->blame, arg);
 	return 0;
 }
 
@@ -231,13 +338,39 @@ static const struct {
 	{KEY_ENGINE, engine_option},
 	{KEY_STACK, stack_option},
 	{KEY_MAX_SITES, max_sites_option},
+	{KEY_GROUP, group_option},
+	{KEY_SORT, sort_option},
+	{KEY_LIMIT, limit_option},
+	{KEY_FILTER, filter_option},
+	{KEY_SKIP_MODULE, skip_module_option},
 	{KEY_SELF_TEST, self_test_option},
 	{'v', verbose_option},
 	{'q', quiet_option},
 };
 
+/* Each report has a place of its own. */
+static int check_outputs(struct options *options, struct err *err)
+{
+	if (options->n_outputs == 0)
+		output_add(options);
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		for (size_t j = 0; j < i; j++) {
+			const char *one = options->outputs[i].path, *other = options->outputs[j].path;
+
+			if (!one && !other)
+				return err_set(err, "two reports on the standard output: give one of them a "
+						    "file with -o, after its --report");
+			if (one && other && strcmp(one, other) == 0)
+				return err_set(err, "two reports in one file, %s: give each its own", one);
+		}
+	}
+	return 0;
+}
+
 static int check_whole(struct options *options, struct err *err)
 {
+	if (check_outputs(options, err))
+		return -1;
 	if (options->self_test)
 		return 0;
 	if (options->pid && options->command)
@@ -295,6 +428,7 @@ int options_parse(int argc, char **argv, struct options *options, struct err *er
 	*options = (struct options){
 		.stack = STACK_DEPTH_DEFAULT, .max_sites = SITES_MAX_DEFAULT, .interval_ns = NS_PER_S};
 	*err = (struct err){0};
+	blame_rules_init(&options->blame);
 	argp_err_exit_status = ERR_FAILED;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parsing) && !err->status)
 		err_set(err, "the options could not be understood");
@@ -313,7 +447,10 @@ void options_fini(struct options *options)
 	for (size_t i = 0; i < options->n_watches; i++)
 		watch_fini(&options->watches[i]);
 	free(options->watches);
-	free(options->output);
+	for (size_t i = 0; i < options->n_outputs; i++)
+		free(options->outputs[i].path);
+	free(options->outputs);
+	blame_rules_fini(&options->blame);
 	free(options->command_line);
 	*options = (struct options){0};
 }

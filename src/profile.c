@@ -1,64 +1,13 @@
-/* profile.c owns the tables of sites, call paths and locations. It knows no process and
- * does no formatting; names come from the locate function it was given. */
+/* profile.c owns the tables of sites, call paths and locations. It knows no process; names come
+ * from the locate function it was given. */
 #include "watchprof/profile.h"
 
+#include "profile_private.h"
+#include "watchprof/blame.h"
 #include "watchprof/util.h"
-#include "watchprof/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A hash index: open addressing over entries that live in an array of their own.
- * A bucket holds entry + 1; 0 is free. The bucket count is a power of two. */
-struct index {
-	uint32_t *bucket;
-	size_t n_buckets;
-};
-
-struct loc_entry {
-	struct loc loc;
-	uint32_t image;
-};
-
-struct path {
-	uint64_t hash;
-	size_t first; /* into addrs and locs */
-	uint32_t image;
-	uint16_t n_frames;
-	uint8_t end; /* enum hit_path */
-	bool executes; /* frames[0] is the instruction itself */
-};
-
-struct site {
-	uint64_t hits;
-	uint32_t path;
-	pid_t pid, tid;
-	uint8_t watch, kind;
-};
-
-struct profile {
-	size_t max_sites;
-	locate_fn *locate;
-	void *context;
-
-	struct loc_entry *locs;
-	size_t n_locs, cap_locs;
-	struct index loc_index;
-
-	struct path *paths;
-	size_t n_paths, cap_paths;
-	struct index path_index;
-	uint64_t *frame_addrs; /* of all paths, one after the other */
-	uint32_t *frame_locs;
-	size_t n_frames, cap_frames;
-
-	struct site *sites;
-	size_t n_sites, cap_sites;
-	struct index site_index;
-
-	struct watch_count count[WATCHES_MAX];
-	uint64_t hits, overrun;
-};
 
 /* Make room for one more element; returns the array, moved where needed. */
 static void *array_room(void *array, size_t n, size_t *cap, size_t more, size_t size)
@@ -155,6 +104,11 @@ void profile_free(struct profile *profile)
 	free(profile);
 }
 
+void profile_blame(struct profile *profile, const struct blame_rules *rules)
+{
+	profile->rules = rules;
+}
+
 static const char *keep(const char *text)
 {
 	return text ? text_copy(text) : NULL;
@@ -184,6 +138,8 @@ static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uin
 	profile->locs[entry].loc.file = keep(found.file);
 	profile->locs[entry].loc.unit = keep(found.unit);
 	profile->locs[entry].loc.module = keep(found.module);
+	profile->locs[entry].is_skipped =
+		profile->rules && blame_is_skipped(profile->rules, &profile->locs[entry].loc);
 	index_put(index, loc_hash(profile, entry), entry);
 	profile->n_locs++;
 	index_grow(index, profile->n_locs, profile, loc_hash);
@@ -332,203 +288,4 @@ uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
 const struct loc *profile_loc(const struct profile *profile, uint32_t index)
 {
 	return &profile->locs[index].loc;
-}
-
-/* Frames before the owner of a hit: none, but for an indirect call through a watched pointer.
- * There the saved ip is already the callee's first instruction, and the access belongs to
- * the caller, whose return address is the next frame. */
-static unsigned frames_before_owner(const struct profile *profile, const struct path *path)
-{
-	const struct loc *top = profile_loc(profile, profile->frame_locs[path->first]);
-
-	return top->is_entry && !path->executes && path->n_frames > 1;
-}
-
-static struct row site_row(const struct profile *profile, const struct site *site)
-{
-	const struct path *path = &profile->paths[site->path];
-	struct row row = {.watch = site->watch,
-		.hits = site->hits,
-		.reads = site->kind & HIT_READ ? site->hits : 0,
-		.writes = site->kind & HIT_WRITE ? site->hits : 0,
-		.reads_known = !(site->kind & HIT_READ_UNKNOWN),
-		.writes_known = !(site->kind & HIT_WRITE_UNKNOWN),
-		.pid = site->pid,
-		.tid = site->tid,
-		.path = path->end};
-	unsigned skip;
-
-	if (path->n_frames == 0)
-		return row;
-	skip = frames_before_owner(profile, path);
-	row.frames = profile->frame_locs + path->first + skip;
-	row.n_frames = (uint16_t)(path->n_frames - skip);
-	row.loc = profile_loc(profile, row.frames[0]);
-	return row;
-}
-
-static int text_compare(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
-/* Functions of one name in different modules or source files are different functions. A function
- * with code that was inlined from a header is one all the same. */
-static int function_compare(const struct loc *x, const struct loc *y)
-{
-	int order = text_compare(x->function, y->function);
-
-	if (!order)
-		order = text_compare(x->module, y->module);
-	if (!order)
-		order = text_compare(x->unit, y->unit);
-	return order;
-}
-
-static int owner_compare(const struct row *x, const struct row *y, const struct profile *profile)
-{
-	(void)profile;
-	if (!x->loc || !y->loc)
-		return !!x->loc - !!y->loc;
-	return function_compare(x->loc, y->loc);
-}
-
-/* Paths are equal if their functions are: two lines of one function are one path. */
-static int path_compare(const struct row *x, const struct row *y, const struct profile *profile)
-{
-	if (x->n_frames != y->n_frames)
-		return x->n_frames < y->n_frames ? -1 : 1;
-	for (size_t i = 0; i < x->n_frames; i++) {
-		int order = x->frames[i] == y->frames[i] ? 0
-							 : function_compare(profile_loc(profile, x->frames[i]),
-								   profile_loc(profile, y->frames[i]));
-
-		if (order)
-			return order;
-	}
-	return (x->path > y->path) - (x->path < y->path);
-}
-
-static int thread_compare(const struct row *x, const struct row *y, const struct profile *profile)
-{
-	(void)profile;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
-static int (*const group_compare[])(const struct row *, const struct row *, const struct profile *) = {
-	[GROUP_FUNCTION] = owner_compare,
-	[GROUP_PATH] = path_compare,
-	[GROUP_THREAD] = thread_compare,
-};
-
-/* What the sorting of an answer depends on. */
-struct sorting {
-	const struct profile *profile;
-	enum group group;
-	bool by_process;
-};
-
-/* Are two rows of one watch parts of the same row? 0: they are. */
-static int part_compare(const struct row *x, const struct row *y, const struct sorting *sorting)
-{
-	if (sorting->by_process && x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return group_compare[sorting->group](x, y, sorting->profile);
-}
-
-/* An order of the places within one row that does not depend on the order of arrival. */
-static int place_compare(const struct row *x, const struct row *y, const struct profile *profile)
-{
-	if (!x->loc || !y->loc)
-		return !!x->loc - !!y->loc;
-	if (x->loc->line != y->loc->line)
-		return x->loc->line < y->loc->line ? -1 : 1;
-	if (x->loc->addr != y->loc->addr)
-		return x->loc->addr < y->loc->addr ? -1 : 1;
-	for (size_t i = 0; i < x->n_frames && i < y->n_frames; i++) {
-		uint64_t a = profile_loc(profile, x->frames[i])->addr;
-		uint64_t b = profile_loc(profile, y->frames[i])->addr;
-
-		if (a != b)
-			return a < b ? -1 : 1;
-	}
-	return (x->n_frames > y->n_frames) - (x->n_frames < y->n_frames);
-}
-
-/* Order that brings together what is one row, and in it the sites of one line. */
-static int row_group_compare(const void *a, const void *b, void *context)
-{
-	const struct sorting *sorting = context;
-	const struct row *x = a, *y = b;
-	int order;
-
-	if (x->watch != y->watch)
-		return x->watch < y->watch ? -1 : 1;
-	order = part_compare(x, y, sorting);
-	return order ? order : place_compare(x, y, sorting->profile);
-}
-
-/* Order of the answer. */
-static int row_order_compare(const void *a, const void *b, void *context)
-{
-	const struct sorting *sorting = context;
-	const struct row *x = a, *y = b;
-
-	if (x->watch != y->watch)
-		return x->watch < y->watch ? -1 : 1;
-	if (x->hits != y->hits)
-		return x->hits > y->hits ? -1 : 1;
-	return part_compare(x, y, sorting);
-}
-
-static void row_merge(struct row *into, const struct row *row)
-{
-	into->hits += row->hits;
-	into->reads += row->reads;
-	into->writes += row->writes;
-	into->reads_known &= row->reads_known;
-	into->writes_known &= row->writes_known;
-}
-
-struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n)
-{
-	struct row *rows = mem_new(profile->n_sites, sizeof(*rows));
-	struct sorting sorting = {profile, query->group, query->by_process};
-	struct row line = {0}; /* the sites of one line of the last row, added up */
-	uint64_t hottest = 0;
-	size_t n_rows = 0;
-
-	for (size_t i = 0; i < profile->n_sites; i++)
-		rows[i] = site_row(profile, &profile->sites[i]);
-	qsort_r(rows, profile->n_sites, sizeof(*rows), row_group_compare, &sorting);
-	for (size_t i = 0; i < profile->n_sites; i++) {
-		bool is_same_line = i > 0 && line.loc && rows[i].loc && line.loc->line == rows[i].loc->line;
-
-		if (n_rows > 0 && rows[n_rows - 1].watch == rows[i].watch &&
-			part_compare(&rows[n_rows - 1], &rows[i], &sorting) == 0) {
-			if (is_same_line)
-				line.hits += rows[i].hits;
-			else
-				line = rows[i];
-			row_merge(&rows[n_rows - 1], &rows[i]);
-		} else {
-			line = rows[n_rows++] = rows[i];
-			hottest = 0;
-		}
-		if (line.hits > hottest) {
-			hottest = line.hits;
-			rows[n_rows - 1].loc = line.loc;
-			rows[n_rows - 1].frames = line.frames;
-			rows[n_rows - 1].n_frames = line.n_frames;
-		}
-	}
-	qsort_r(rows, n_rows, sizeof(*rows), row_order_compare, &sorting);
-	if (query->limit && n_rows > query->limit)
-		n_rows = query->limit;
-	for (size_t i = 0; i < n_rows; i++)
-		rows[i].share = (double)rows[i].hits / (double)profile->count[rows[i].watch].hits;
-	*n = n_rows;
-	return rows;
 }

@@ -1,10 +1,9 @@
-/* report.c owns the text and tab-separated formats and the header fields that all formats
- * share. It computes nothing: the numbers come from the profile and from the run. */
+/* report.c owns the choice of formats, the header fields that all of them share, and the files. It
+ * computes nothing: the numbers come from the profile and from the run. */
 #include "watchprof/report.h"
 
+#include "report_private.h"
 #include "watchprof/report_field.h"
-#include "watchprof/report_json.h"
-#include "watchprof/table.h"
 #include "watchprof/util.h"
 
 #include <assert.h>
@@ -15,12 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Call paths shown to people per watch; programs get all of them. */
-#define TEXT_PATHS_MAX 10
-
-static void report_write_text(FILE *out, const struct report *report);
-static void report_write_tsv(FILE *out, const struct report *report);
-
 static const struct {
 	const char *name;
 	enum report_format format;
@@ -29,7 +22,10 @@ static const struct {
 	{"text", REPORT_TEXT, report_write_text},
 	{"tsv", REPORT_TSV, report_write_tsv},
 	{"dump", REPORT_TSV, report_write_tsv},
+	{"csv", REPORT_CSV, report_write_csv},
 	{"json", REPORT_JSON, report_write_json},
+	{"folded", REPORT_FOLDED, report_write_folded},
+	{"pprof", REPORT_PPROF, report_write_pprof},
 };
 
 bool report_format_is_name(const char *name)
@@ -49,7 +45,7 @@ int report_format_parse(const char *name, enum report_format *format, struct err
 			return 0;
 		}
 	}
-	return err_set(err, "unknown report format '%s': use text, tsv (or dump) or json", name);
+	return err_set(err, "unknown report format '%s': use text, tsv (or dump), csv, json, folded or pprof", name);
 }
 
 size_t report_fields(const struct report *r, struct report_field fields[REPORT_FIELDS_MAX])
@@ -87,8 +83,24 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 	return n;
 }
 
-/* The names of the watches, by number, for table_cell(); the caller frees the array. */
-static const char **watch_names(const struct report *report)
+struct row *report_rows(const struct report *report, size_t *n)
+{
+	struct query query = report->view.query;
+
+	query.by_process = report->is_followed;
+	return report->view.is_tree ? profile_tree(report->profile, &query, n)
+				    : profile_rows(report->profile, &query, n);
+}
+
+struct row *report_paths(const struct report *report, size_t *n)
+{
+	struct query query = report->view.query;
+
+	query.group = GROUP_PATH;
+	return profile_rows(report->profile, &query, n);
+}
+
+const char **report_watch_names(const struct report *report)
 {
 	const char **names = mem_new(report->n_watches, sizeof(*names));
 
@@ -97,7 +109,14 @@ static const char **watch_names(const struct report *report)
 	return names;
 }
 
-static void field_write(FILE *out, const struct report_field *field)
+const char *report_changed(const struct report_watch *watch)
+{
+	if (!watch->compared)
+		return "unknown";
+	return watch->changed ? "yes" : "no";
+}
+
+void report_field_write(FILE *out, const struct report_field *field)
 {
 	switch (field->type) {
 	case FIELD_TEXT:
@@ -115,232 +134,21 @@ static void field_write(FILE *out, const struct report_field *field)
 	}
 }
 
-static const char *watch_changed(const struct report_watch *watch)
+char *report_field_text(const struct report_field *field)
 {
-	if (!watch->compared)
-		return "unknown";
-	return watch->changed ? "yes" : "no";
-}
+	char *text = NULL;
+	size_t len;
+	FILE *out;
 
-/* One `# watch` line: expression, address, length, access, slots, hits, overrun, state,
- * value changed, object; only ever extended at the end. */
-static void tsv_watch(FILE *out, const struct report *report, unsigned i)
-{
-	const struct report_watch *watch = &report->watches[i];
-	struct watch_count count = profile_count(report->profile, i);
-
-	fputs("# watch\t", out);
-	text_escape(out, watch->text);
-	fprintf(out, "\t0x%" PRIx64 "\t%" PRIu64 "\t%s\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", watch->addr,
-		watch->len, watch->access, watch->slots, count.hits, count.overrun, watch->state,
-		watch_changed(watch));
-	text_escape(out, watch->object ? watch->object : "-");
-	fputc('\n', out);
-}
-
-/* One `# process` line: pid, parent, hits, end, command. */
-static void tsv_process(FILE *out, const struct report_process *process)
-{
-	fprintf(out, "# process\t%d\t%d\t%" PRIu64 "\t", process->pid, process->parent, process->hits);
-	text_escape(out, process->end);
-	fputc('\t', out);
-	text_escape(out, process->command);
-	fputc('\n', out);
-}
-
-static void report_write_tsv(FILE *out, const struct report *report)
-{
-	struct report_field fields[REPORT_FIELDS_MAX];
-	size_t n = report_fields(report, fields), n_rows;
-	struct query query = {.group = GROUP_FUNCTION, .by_process = report->is_followed};
-	struct row *rows = profile_rows(report->profile, &query, &n_rows);
-	const char **names = watch_names(report);
-
-	fputs("# watchprof-report 1\n", out);
-	for (size_t i = 0; i < n; i++) {
-		fprintf(out, "# %s\t", fields[i].key);
-		field_write(out, &fields[i]);
-		fputc('\n', out);
-	}
-	for (unsigned i = 0; i < report->n_watches; i++)
-		tsv_watch(out, report, i);
-	for (size_t i = 0; i < report->n_processes; i++)
-		tsv_process(out, &report->processes[i]);
-	for (size_t i = 0; i < report->n_warnings; i++) {
-		fputs("# warning\t", out);
-		text_escape(out, report->warnings[i]);
-		fputc('\n', out);
-	}
-	for (int c = 0; c < N_COLUMNS; c++)
-		fprintf(out, "%s%s", c ? "\t" : "", table_column((enum column_id)c)->name);
-	fputc('\n', out);
-	for (size_t r = 0; r < n_rows; r++) {
-		for (int c = 0; c < N_COLUMNS; c++) {
-			char *cell = table_cell((enum column_id)c, &rows[r], names);
-
-			if (c)
-				fputc('\t', out);
-			text_escape(out, cell);
-			free(cell);
-		}
-		fputc('\n', out);
-	}
-	free(names);
-	free(rows);
-}
-
-/* Why a watch has no hits, as far as it can be told. */
-static const char *silence_reason(const struct report_watch *watch)
-{
-	if (!watch->len)
-		return "never armed";
-	if (strcmp(watch->state, "armed") != 0)
-		return watch->state;
-	if (!watch->compared)
-		return "no access seen";
-	return watch->changed ? "its value changed without a counted access "
-				"(the kernel, or another process)"
-			      : "no access seen, value unchanged";
-}
-
-static const char *text_or_unknown(const char *text)
-{
-	return text ? text : "?";
-}
-
-static void text_head(FILE *out, const struct report *report)
-{
-	fputs("watchprof: ", out);
-	text_escape(out, report->command ? report->command : "?");
-	fprintf(out, " (pid %d), %.3f s, engine %s, %" PRIu64 " threads armed, %" PRIu64 " hits", report->pid,
-		(double)report->duration_ns / NS_PER_S, text_or_unknown(report->engine), report->threads_armed,
-		profile_hits(report->profile));
-	if (report->lost)
-		fprintf(out, ", %" PRIu64 " LOST", report->lost);
-	if (profile_overrun(report->profile))
-		fprintf(out, ", %" PRIu64 " of them without a place in the table (overrun; see --max-sites)",
-			profile_overrun(report->profile));
-	fputs("\nended: ", out);
-	text_escape(out, text_or_unknown(report->end));
-	fputs(report->complete ? "\n" : "; INCOMPLETE\n", out);
-	for (size_t i = 0; i < report->n_warnings; i++) {
-		fputs("warning: ", out);
-		text_escape(out, report->warnings[i]);
-		fputc('\n', out);
-	}
-}
-
-/* Was a write counted for the watch, or could one of its hits have been one? */
-static bool may_have_written(const struct report *report, unsigned watch)
-{
-	size_t n;
-	struct row *rows = profile_rows(report->profile, &(struct query){.group = GROUP_THREAD}, &n);
-	bool may = profile_count(report->profile, watch).overrun > 0;
-
-	for (size_t i = 0; i < n; i++)
-		may |= rows[i].watch == watch && (rows[i].writes > 0 || !rows[i].writes_known);
-	free(rows);
-	return may;
-}
-
-static void text_watch(FILE *out, const struct report *report, unsigned i)
-{
-	const struct report_watch *watch = &report->watches[i];
-	struct watch_count count = profile_count(report->profile, i);
-
-	fputs("\nwatch ", out);
-	text_escape(out, watch->text);
-	if (watch->len)
-		fprintf(out, ": %" PRIu64 " byte%s at 0x%" PRIx64 ", access %s, %u slot%s", watch->len,
-			watch->len == 1 ? "" : "s", watch->addr, watch->access, watch->slots,
-			watch->slots == 1 ? "" : "s");
-	if (watch->object) {
-		fputs(", ", out);
-		text_escape(out, watch->object);
-	}
-	if (strcmp(watch->state, "armed") != 0)
-		fprintf(out, " [%s]", watch->state);
-	fprintf(out, "\n  %" PRIu64 " hits", count.hits);
-	if (count.hits == 0)
-		fprintf(out, ": %s; self-test: %s", silence_reason(watch), text_or_unknown(report->self_test));
-	else if (watch->compared && watch->changed && !may_have_written(report, i))
-		fputs("; its value changed without a counted write (the kernel, or another process)", out);
-	fputc('\n', out);
-}
-
-static void text_processes(FILE *out, const struct report *report)
-{
-	for (size_t i = 0; i < report->n_processes; i++) {
-		const struct report_process *process = &report->processes[i];
-
-		fprintf(out, "process %d, child of %d: %" PRIu64 " hits, ", process->pid, process->parent,
-			process->hits);
-		text_escape(out, process->end);
-		fputs(": ", out);
-		text_escape(out, process->command);
-		fputc('\n', out);
-	}
-	if (report->processes_left_out)
-		fprintf(out, "and %" PRIu64 " more processes\n", report->processes_left_out);
-}
-
-static void text_path(FILE *out, const struct report *report, const struct row *row)
-{
-	static const char *const ends[] = {
-		[PATH_TRUNCATED] = " < [truncated]", [PATH_BROKEN] = " < [broken]", [PATH_NONE] = ""};
-
-	fprintf(out, "  %10" PRIu64 "  ", row->hits);
-	for (size_t i = 0; i < row->n_frames; i++) {
-		const struct loc *loc = profile_loc(report->profile, row->frames[i]);
-
-		if (i)
-			fputs(" < ", out);
-		text_escape(out, loc->function ? loc->function : "?");
-	}
-	fprintf(out, "%s\n", ends[row->path] ? ends[row->path] : "");
-}
-
-/* Rows of one watch in an answer that is sorted by watch: *first .. returned end. */
-static size_t watch_rows(const struct row *rows, size_t n, unsigned watch, size_t *first)
-{
-	size_t end;
-
-	while (*first < n && rows[*first].watch < watch)
-		++*first;
-	for (end = *first; end < n && rows[end].watch == watch; end++)
-		;
-	return end;
-}
-
-static void report_write_text(FILE *out, const struct report *report)
-{
-	static const enum column_id ids[] = {COLUMN_HITS, COLUMN_SHARE, COLUMN_READS, COLUMN_WRITES,
-		COLUMN_FUNCTION, COLUMN_FILE, COLUMN_LINE, COLUMN_MODULE, COLUMN_PID};
-	size_t n_ids = ARRAY_LEN(ids) - !report->is_followed;
-	const char **names = watch_names(report);
-	size_t n_rows, n_paths, row = 0, path = 0, end;
-	struct row *rows = profile_rows(report->profile,
-		&(struct query){.group = GROUP_FUNCTION, .by_process = report->is_followed}, &n_rows);
-	struct row *paths = profile_rows(report->profile, &(struct query){.group = GROUP_PATH}, &n_paths);
-
-	text_head(out, report);
-	text_processes(out, report);
-	for (unsigned i = 0; i < report->n_watches; i++) {
-		text_watch(out, report, i);
-		end = watch_rows(rows, n_rows, i, &row);
-		if (end > row)
-			table_write(out, "  ", ids, n_ids, rows + row, end - row, names);
-		end = watch_rows(paths, n_paths, i, &path);
-		if (end > path && paths[path].path != PATH_NONE)
-			fprintf(out, "  call paths%s:\n", end - path > TEXT_PATHS_MAX ? " (the hottest)" : "");
-		for (size_t p = path; p < end && p < path + TEXT_PATHS_MAX; p++) {
-			if (paths[p].path != PATH_NONE)
-				text_path(out, report, &paths[p]);
-		}
-	}
-	free(paths);
-	free(rows);
-	free(names);
+	if (field->type == FIELD_TEXT)
+		return text_copy(field->text);
+	out = open_memstream(&text, &len);
+	if (!out)
+		die("out of memory");
+	report_field_write(out, field);
+	if (fclose(out) || !text)
+		die("out of memory");
+	return text;
 }
 
 int report_write(FILE *out, enum report_format format, const struct report *report, struct err *err)

@@ -1,8 +1,6 @@
 /* report_json.c owns the JSON form of a report. Every number and name is the one that the
  * other formats show; only the call paths and threads come on top. */
-#include "watchprof/report_json.h"
-
-#include "watchprof/report_field.h"
+#include "report_private.h"
 #include "watchprof/util.h"
 
 #include <inttypes.h>
@@ -117,6 +115,7 @@ static struct json_object *json_function(const struct report *report, const stru
 
 	put_loc(object, row->loc);
 	put(object, "pid", json_count((uint64_t)row->pid));
+	put(object, "blame", row->blame ? json_text(row->blame->function) : NULL);
 	return object;
 }
 
@@ -154,10 +153,13 @@ static struct json_object *json_rows(const struct report *report, enum group gro
 	struct json_object *(*json_row)(const struct report *, const struct row *))
 {
 	struct json_object *array = json_object_new_array();
-	struct query query = {.group = group, .by_process = report->is_followed};
+	struct query query = report->view.query;
 	size_t n;
-	struct row *rows = profile_rows(report->profile, &query, &n);
+	struct row *rows;
 
+	query.group = group;
+	query.by_process = report->is_followed;
+	rows = profile_rows(report->profile, &query, &n);
 	for (size_t i = 0; i < n; i++)
 		add(array, json_row(report, &rows[i]));
 	free(rows);
@@ -199,6 +201,7 @@ void report_write_json(FILE *out, const struct report *report)
 		add(array, json_process(&report->processes[i]));
 	put(root, "processes", array);
 	put(root, "functions", json_rows(report, GROUP_FUNCTION, json_function));
+	put(root, "lines", json_rows(report, GROUP_LINE, json_function));
 	put(root, "threads", json_rows(report, GROUP_THREAD, json_thread));
 	put(root, "paths", json_rows(report, GROUP_PATH, json_path));
 	fputs(json_object_to_json_string_ext(root,

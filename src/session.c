@@ -75,6 +75,12 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 		symbols_locate(found->symbols, addr, out);
 }
 
+static void profile_begin(struct session *session)
+{
+	session->profile = profile_new(session->options->max_sites, locate, session);
+	profile_blame(session->profile, &session->options->blame);
+}
+
 static void session_end(struct session *session, char *why)
 {
 	free(session->end);
@@ -145,7 +151,7 @@ static void tick(struct session *session, uint64_t now_ns)
 		break;
 	case FRONTEND_ZERO:
 		profile_free(session->profile);
-		session->profile = profile_new(session->options->max_sites, locate, session);
+		profile_begin(session);
 		break;
 	}
 }
@@ -433,6 +439,31 @@ static void screen_stay(struct session *session, const struct report *report)
 		;
 }
 
+/* Write what was asked for. That one fails does not keep the others from being written; the first
+ * failure is told. */
+static int reports_save(const struct options *options, const struct report *report, struct err *err)
+{
+	struct err further;
+	int result = 0;
+
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		const struct report_output *output = &options->outputs[i];
+
+		if (report_save(output->path, output->format, report, result ? &further : err))
+			result = -1;
+	}
+	return result;
+}
+
+static int reports_check(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		if (report_check(options->outputs[i].path, err))
+			return -1;
+	}
+	return 0;
+}
+
 /* Disarm and detach, then write the report: in this order, so that the target never waits for
  * a slow disk or a reader of ours. */
 static int close_and_report(struct session *session, struct err *err)
@@ -459,7 +490,7 @@ static int close_and_report(struct session *session, struct err *err)
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
 	output_show(session, &shown);
-	result = report_save(session->options->output, session->options->format, &report, err);
+	result = reports_save(session->options, &report, err);
 	if (session->is_launch && !session->has_exited && !session->signal)
 		await_child(session);
 	output_show(session, &shown);
@@ -513,7 +544,7 @@ static void session_init(struct session *session, const struct options *options)
 	LIST_INIT(&session->images);
 	session->output_fd = -1;
 	session->is_launch = options->command != NULL;
-	session->profile = profile_new(options->max_sites, locate, session);
+	profile_begin(session);
 	for (size_t i = 0; i < options->n_watches; i++)
 		session->text[i] = options->watches[i].text;
 	if (session->is_launch)
@@ -525,7 +556,7 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 {
 	sigset_t signals;
 
-	if (report_check(session->options->output, err) || session->ops->probe(err))
+	if (reports_check(session->options, err) || session->ops->probe(err))
 		return -1;
 	session_signals(&signals);
 	session->guardian = guardian_new(&signals, session->ops->rescue);

@@ -69,6 +69,7 @@ struct report session_report(const struct session *session, struct report_watch 
 		watches[i] = watch_report(session, i);
 	return (struct report){
 		.profile = session->profile,
+		.view = session->options->view,
 		.watches = watches,
 		.n_watches = session->options->n_watches,
 		.version = PACKAGE_VERSION,

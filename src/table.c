@@ -19,6 +19,9 @@ static const struct column columns[N_COLUMNS] = {
 	[COLUMN_LINE] = {"line", true},
 	[COLUMN_MODULE] = {"module", false},
 	[COLUMN_PID] = {"pid", true},
+	[COLUMN_TID] = {"tid", true},
+	[COLUMN_BLAME] = {"blame", false},
+	[COLUMN_PATH] = {"path", false},
 };
 
 const struct column *table_column(enum column_id id)
@@ -36,7 +39,35 @@ static char *text_cell(const char *text)
 	return text_copy(text && *text ? text : "-");
 }
 
-char *table_cell(enum column_id id, const struct row *row, const char *const *watch_text)
+const char *table_path_end(const struct row *row)
+{
+	static const char *const ends[] = {[PATH_TRUNCATED] = "[truncated]", [PATH_BROKEN] = "[broken]"};
+
+	return row->path < ARRAY_LEN(ends) ? ends[row->path] : NULL;
+}
+
+char *table_path(const struct profile *profile, const struct row *row)
+{
+	const char *end = table_path_end(row);
+	char *path = NULL;
+	size_t len;
+	FILE *out = open_memstream(&path, &len);
+
+	if (!out)
+		die("out of memory");
+	for (size_t i = 0; i < row->n_frames; i++) {
+		const struct loc *loc = profile_loc(profile, row->frames[i]);
+
+		fprintf(out, "%s%s", i ? " < " : "", loc->function ? loc->function : "?");
+	}
+	if (end)
+		fprintf(out, " < %s", end);
+	if (fclose(out) || !path)
+		die("out of memory");
+	return path;
+}
+
+char *table_cell(enum column_id id, const struct row *row, const struct naming *naming)
 {
 	static const struct loc nowhere;
 	const struct loc *loc = row->loc ? row->loc : &nowhere;
@@ -51,7 +82,7 @@ char *table_cell(enum column_id id, const struct row *row, const char *const *wa
 	case COLUMN_WRITES:
 		return count_cell(row->writes, row->writes_known);
 	case COLUMN_WATCH:
-		return text_cell(watch_text[row->watch]);
+		return text_cell(naming->watches[row->watch]);
 	case COLUMN_FUNCTION:
 		return text_cell(loc->function);
 	case COLUMN_FILE:
@@ -62,6 +93,12 @@ char *table_cell(enum column_id id, const struct row *row, const char *const *wa
 		return text_cell(loc->module);
 	case COLUMN_PID:
 		return count_cell((uint64_t)row->pid, row->pid != 0);
+	case COLUMN_TID:
+		return count_cell((uint64_t)row->tid, row->tid != 0);
+	case COLUMN_BLAME:
+		return text_cell(row->blame ? row->blame->function : NULL);
+	case COLUMN_PATH:
+		return row->n_frames ? table_path(naming->profile, row) : text_copy("-");
 	case N_COLUMNS:
 		break;
 	}
@@ -83,13 +120,13 @@ static size_t text_width(const char *text)
 	return width < 0 ? strlen(text) : (size_t)width;
 }
 
-static char *people_cell(enum column_id id, const struct row *row, const char *const *watch_text)
+static char *people_cell(enum column_id id, const struct row *row, const struct naming *naming)
 {
 	char *cell, *escaped;
 
 	if (id == COLUMN_SHARE)
 		return text_format("%.1f%%", row->share * 100);
-	cell = table_cell(id, row, watch_text);
+	cell = table_cell(id, row, naming);
 	escaped = text_escaped(cell);
 	free(cell);
 	return escaped;
@@ -115,7 +152,7 @@ static void line_write(FILE *out, const char *indent, const enum column_id *ids,
 }
 
 void table_write(FILE *out, const char *indent, const enum column_id *ids, size_t n_ids,
-	const struct row *rows, size_t n_rows, const char *const *watch_text)
+	const struct row *rows, size_t n_rows, const struct naming *naming)
 {
 	char **cells = mem_new((n_rows + 1) * n_ids, sizeof(*cells));
 	size_t widths[N_COLUMNS] = {0};
@@ -123,7 +160,7 @@ void table_write(FILE *out, const char *indent, const enum column_id *ids, size_
 	for (size_t r = 0; r <= n_rows; r++) {
 		for (size_t c = 0; c < n_ids; c++) {
 			char *cell = r == 0 ? text_copy(columns[ids[c]].name)
-					    : people_cell(ids[c], &rows[r - 1], watch_text);
+					    : people_cell(ids[c], &rows[r - 1], naming);
 
 			cells[r * n_ids + c] = cell;
 			if (text_width(cell) > widths[c])

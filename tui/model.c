@@ -81,25 +81,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "inner < outer < ...", as in the text report. */
-static char *path_name(const struct profile *profile, const struct row *row)
-{
-	char *name = NULL;
-	size_t len;
-	FILE *out = open_memstream(&name, &len);
-
-	if (!out)
-		die("out of memory");
-	for (size_t i = 0; i < row->n_frames; i++) {
-		const struct loc *loc = profile_loc(profile, row->frames[i]);
-
-		fprintf(out, "%s%s", i ? " < " : "", loc->function ? loc->function : "?");
-	}
-	if (fclose(out) || !name)
-		die("out of memory");
-	return name;
-}
-
 static char *escaped_take(char *text)
 {
 	char *escaped = text_escaped(text);
@@ -117,7 +98,7 @@ static struct shown row_show(const struct model *model, const struct profile *pr
 	shown.reads = table_cell(COLUMN_READS, row, NULL);
 	shown.writes = table_cell(COLUMN_WRITES, row, NULL);
 	shown.name = escaped_take(
-		model->is_paths ? path_name(profile, row) : table_cell(COLUMN_FUNCTION, row, NULL));
+		model->is_paths ? table_path(profile, row) : table_cell(COLUMN_FUNCTION, row, NULL));
 	shown.place = escaped_take(loc->line ? text_format("%s:%u", base_name(loc->file), loc->line)
 					     : text_copy("-"));
 	shown.module = escaped_take(text_copy(loc->module ? base_name(loc->module) : "-"));

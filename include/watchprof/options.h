@@ -2,6 +2,7 @@
 #ifndef WATCHPROF_OPTIONS_H
 #define WATCHPROF_OPTIONS_H
 
+#include "watchprof/blame.h"
 #include "watchprof/err.h"
 #include "watchprof/report.h"
 #include "watchprof/watch.h"
@@ -24,8 +25,10 @@ struct options {
 	char *command_line; /* all of argv, quoted by blanks, for the report */
 	bool is_followed; /* watch forked children, too */
 	bool report;	/* no screen even on a terminal */
-	enum report_format format;
-	char *output; /* file for the report, NULL: stdout */
+	struct report_output *outputs; /* the reports to write at the end: at least one */
+	size_t n_outputs;
+	struct report_view view;
+	struct blame_rules blame;
 	uint64_t duration_ns;  /* 0: until the end */
 	uint64_t interval_ns;  /* of the screen */
 	uint64_t max_hits;     /* 0: no limit */

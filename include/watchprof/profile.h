@@ -35,15 +35,30 @@ struct watch_count {
 };
 
 enum group {
-	GROUP_FUNCTION, /* one row per watch and function */
+	GROUP_FUNCTION, /* one row per watch, function and function to blame */
+	GROUP_BLAME,	/* one row per watch and function to blame */
+	GROUP_LINE,	/* one row per watch and source line (instruction, where no line is known) */
 	GROUP_PATH,	/* one row per watch and call path */
 	GROUP_THREAD,	/* one row per watch and thread */
+	GROUP_WATCH,	/* one row per watch */
+};
+
+enum sort {
+	SORT_HITS, /* most first, as for the other counts */
+	SORT_READS,
+	SORT_WRITES,
+	SORT_NAME, /* of the function, or of those of the path */
 };
 
 struct query {
 	enum group group;
+	enum sort sort;
 	bool by_process; /* rows of different processes are not merged */
-	size_t limit; /* rows kept, hottest first; 0: all */
+	bool by_thread;	 /* GROUP_PATH: those of different threads neither */
+	size_t limit;	 /* rows kept of each watch, first ones; 0: all */
+	/* Only hits with a frame whose function, file or module has this text in it, or matches it if it
+	 * has wildcards (* ? [); NULL: all. */
+	const char *filter;
 };
 
 /* One line of a result. Pointers belong to the profile and live until it is changed. */
@@ -54,9 +69,10 @@ struct row {
 	double share;			/* of the hits of its watch, 0 to 1 */
 	pid_t pid, tid;
 	const struct loc *loc;		/* the owner: for GROUP_FUNCTION at its hottest line */
-	const uint32_t *frames;		/* GROUP_PATH: profile_loc() indexes, innermost first */
-	uint16_t n_frames;
-	uint8_t path; /* enum hit_path */
+	const struct loc *blame;	/* the first that is not passed over; == loc if that is the owner */
+	const uint32_t *frames;		/* of paths: profile_loc() indexes, innermost first */
+	uint16_t n_frames;		/* 0 for other groups */
+	uint8_t path;			/* enum hit_path */
 };
 
 struct profile;
@@ -64,6 +80,11 @@ struct profile;
 /* max_sites > 0 bounds the memory. locate may be NULL: then nothing has a name. */
 struct profile *profile_new(size_t max_sites, locate_fn *locate, void *context);
 void profile_free(struct profile *profile);
+
+/* Pass over the code that these rules name when it comes to whom to blame. To be called before the
+ * first hit; the rules must live as long as the profile. Without: nothing is passed over. */
+struct blame_rules;
+void profile_blame(struct profile *profile, const struct blame_rules *rules);
 
 /* Count one hit for each of its watches. */
 void profile_add(struct profile *profile, const struct hit *hit);
@@ -83,8 +104,14 @@ uint64_t profile_process_hits(const struct profile *profile, pid_t pid);
 /* A location by the index found in row.frames. */
 const struct loc *profile_loc(const struct profile *profile, uint32_t index);
 
-/* Answer a query: rows sorted by watch, then hits (most first), then name; an array that the
+/* Answer a query: rows sorted by watch, then as asked, then by name; an array that the
  * caller frees, its length in *n. */
 struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n);
+
+/* The tree of callers of each watch, each node before its callers: a row for all call paths that
+ * begin with its frames, innermost first; so it stands n_frames - 1 below the function that made the hits.
+ * Siblings are sorted as asked, then by name; the limit of the query bounds the siblings. path is how paths
+ * end that end there, PATH_NONE where none does. An array that the caller frees. */
+struct row *profile_tree(const struct profile *profile, const struct query *query, size_t *n);
 
 #endif

@@ -14,6 +14,22 @@ enum report_format {
 	REPORT_TEXT,
 	REPORT_TSV,
 	REPORT_JSON,
+	REPORT_CSV,
+	REPORT_FOLDED,
+	REPORT_PPROF,
+};
+
+/* A report to be written. */
+struct report_output {
+	enum report_format format;
+	char *path; /* NULL: stdout */
+};
+
+/* What the tables of a report show, and in which order. The formats for other programs' viewers
+ * (folded, pprof) always have the call paths. */
+struct report_view {
+	struct query query;
+	bool is_tree; /* the tree of callers instead of rows */
 };
 
 /* One watch as the report shows it. */
@@ -38,6 +54,7 @@ struct report_process {
 /* A run, as plain data. Strings may be NULL where they do not apply. */
 struct report {
 	const struct profile *profile;
+	struct report_view view;
 	const struct report_watch *watches;
 	size_t n_watches;
 	const char *version, *command_line, *command, *build_id, *machine, *kernel, *engine;

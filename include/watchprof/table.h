@@ -21,6 +21,9 @@ enum column_id {
 	COLUMN_LINE,
 	COLUMN_MODULE,
 	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_BLAME,
+	COLUMN_PATH,
 	N_COLUMNS,
 };
 
@@ -31,13 +34,26 @@ struct column {
 
 const struct column *table_column(enum column_id id);
 
-/* The text of one cell, not escaped, owned by the caller. watch_text[i] names watch i. What
- * is not known is "-"; share is a fraction with four digits, as in 0.6667. */
-char *table_cell(enum column_id id, const struct row *row, const char *const *watch_text);
+/* What the numbers in rows stand for. */
+struct naming {
+	const char *const *watches; /* text of each; may be NULL where COLUMN_WATCH is not asked for */
+	const struct profile *profile; /* the same for COLUMN_PATH */
+};
+
+/* The text of one cell, not escaped, owned by the caller. What is not known is "-"; share is a fraction
+ * with four digits, as in 0.6667. */
+char *table_cell(enum column_id id, const struct row *row, const struct naming *naming);
+
+/* The call path of a row, innermost function first: "f < g < main < [truncated]"; not escaped, owned
+ * by the caller. */
+char *table_path(const struct profile *profile, const struct row *row);
+
+/* How a path ends, if it is not whole: "[truncated]", "[broken]"; else NULL. */
+const char *table_path_end(const struct row *row);
 
 /* Rows as aligned text for people (shares in percent, cells escaped, a header line), with
  * every line ending at its last character. indent is written before each line. */
 void table_write(FILE *out, const char *indent, const enum column_id *ids, size_t n_ids,
-	const struct row *rows, size_t n_rows, const char *const *watch_text);
+	const struct row *rows, size_t n_rows, const struct naming *naming);
 
 #endif

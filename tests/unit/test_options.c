@@ -82,8 +82,12 @@ static void test_defaults(void **state)
 	assert_null(options.command);
 	assert_string_equal(options.command_line, "watchprof -e v -p 42");
 	assert_false(options.report);
-	assert_int_equal(options.format, REPORT_TEXT);
-	assert_null(options.output);
+	assert_int_equal(options.n_outputs, 1);
+	assert_int_equal(options.outputs[0].format, REPORT_TEXT);
+	assert_null(options.outputs[0].path);
+	assert_int_equal(options.view.query.group, GROUP_FUNCTION);
+	assert_true(options.blame.helpers);
+	assert_int_equal(options.blame.n_modules, 0);
 	assert_true(options.duration_ns == 0);
 	assert_true(options.interval_ns == NS_PER_S);
 	assert_true(options.max_hits == 0);
@@ -99,7 +103,8 @@ static void test_everything(void **state)
 {
 	struct line line = line_of((const char *const[]){"--event=a.c::v/4:w", "-ens::v", "--pid=7",
 		"--report=json", "-oout.json", "-d", "0.5", "-n", "1000", "-i", "2", "--engine=dr",
-		"--stack", "0", "--max-sites=1", "-vvq", NULL});
+		"--stack", "0", "--max-sites=1", "--group=line", "--sort=writes", "--limit=20",
+		"--filter=parse_*", "--skip-module=libfoo,libstdc++", "-vvq", NULL});
 	struct options options = parsed(&line);
 
 	(void)state;
@@ -109,8 +114,16 @@ static void test_everything(void **state)
 	assert_string_equal(options.watches[1].text, "ns::v");
 	assert_int_equal(options.pid, 7);
 	assert_true(options.report);
-	assert_int_equal(options.format, REPORT_JSON);
-	assert_string_equal(options.output, "out.json");
+	assert_int_equal(options.n_outputs, 1);
+	assert_int_equal(options.outputs[0].format, REPORT_JSON);
+	assert_string_equal(options.outputs[0].path, "out.json");
+	assert_int_equal(options.view.query.group, GROUP_LINE);
+	assert_false(options.view.is_tree);
+	assert_int_equal(options.view.query.sort, SORT_WRITES);
+	assert_int_equal(options.view.query.limit, 20);
+	assert_string_equal(options.view.query.filter, "parse_*");
+	assert_int_equal(options.blame.n_modules, 2);
+	assert_string_equal(options.blame.modules[1], "libstdc++");
 	assert_true(options.duration_ns == 500000000);
 	assert_true(options.max_hits == 1000);
 	assert_true(options.interval_ns == 2 * NS_PER_S);
@@ -121,7 +134,7 @@ static void test_everything(void **state)
 	options_fini(&options);
 }
 
-/* The last of several values counts, and nothing of the first leaks. */
+/* The last of several values counts, and nothing of the first leaks; but each report is one more. */
 static void test_repeated(void **state)
 {
 	struct line line =
@@ -130,9 +143,12 @@ static void test_repeated(void **state)
 	struct options options = parsed(&line);
 
 	(void)state;
-	assert_string_equal(options.output, "b");
+	assert_int_equal(options.n_outputs, 2);
+	assert_string_equal(options.outputs[0].path, "b");
+	assert_int_equal(options.outputs[0].format, REPORT_TSV);
+	assert_null(options.outputs[1].path);
 	assert_true(options.duration_ns == 3 * NS_PER_S);
-	assert_int_equal(options.format, REPORT_TEXT);
+	assert_int_equal(options.outputs[1].format, REPORT_TEXT);
 	assert_int_equal(options.stack, 256);
 	options_fini(&options);
 }
@@ -175,7 +191,8 @@ static void test_report_and_command(void **state)
 		assert_ptr_equal(options.command, line.argv + cases[i].command);
 		assert_null(options.command[line.argc - cases[i].command]);
 		assert_int_equal(options.report, cases[i].report);
-		assert_int_equal(options.format, cases[i].format);
+		assert_int_equal(options.n_outputs, 1);
+		assert_int_equal(options.outputs[0].format, cases[i].format);
 		assert_int_equal(options.n_watches, 1);
 		assert_int_equal(options.pid, 0);
 		assert_int_equal(options.verbosity, 0);
@@ -245,6 +262,10 @@ static void test_bad_values(void **state)
 		{"--engine", "--engine", {"", "DR", "page", "auto ", "drx"}},
 		{"--report", "report format", {"", "xml", "JSON", "json ", "text,json"}},
 		{"--output", "-o", {""}},
+		{"--group", "--group", {"", "Function", "lines", "tree"}},
+		{"--sort", "--sort", {"", "hit", "share"}},
+		{"--limit", "--limit", {"", "0", "-1", "x", "18446744073709551616"}},
+		{"--filter", "--filter", {""}},
 	};
 	int failures = 0;
 

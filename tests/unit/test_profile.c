@@ -3,8 +3,10 @@
 #include "watchprof/profile.h"
 
 #include "unit_help.h"
+#include "watchprof/blame.h"
 #include "watchprof/util.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +134,7 @@ static void test_empty(void **state)
 	struct profile *profile = profile_new(10, NULL, NULL);
 
 	(void)state;
-	for (int group = GROUP_FUNCTION; group <= GROUP_THREAD; group++)
+	for (int group = GROUP_FUNCTION; group <= GROUP_WATCH; group++)
 		free(rows_of(profile, (enum group)group, 0, 0));
 	assert_true(profile_hits(profile) == 0 && profile_overrun(profile) == 0);
 	assert_true(profile_count(profile, 0).hits == 0 && profile_count(profile, 63).overrun == 0);
@@ -537,6 +539,7 @@ static void test_order_of_equals(void **state)
 /* The same hits in another order give the same answer, down to the line that is shown. */
 static void test_order_of_arrival_is_nothing(void **state)
 {
+	static const enum group by_name[] = {GROUP_FUNCTION, GROUP_BLAME, GROUP_PATH};
 	struct profile *one = profile_new(100, locate, NULL), *two = profile_new(100, locate, NULL);
 
 	(void)state;
@@ -546,9 +549,9 @@ static void test_order_of_arrival_is_nothing(void **state)
 		add(one, 2, 1, HIT_WRITE, (pid_t)(i % 2), (uint64_t[]){at(i % 3, i), at(0, i), 0});
 		add(two, 2, 1, HIT_WRITE, (pid_t)(j % 2), (uint64_t[]){at(j % 3, j), at(0, j), 0});
 	}
-	for (int group = GROUP_FUNCTION; group <= GROUP_PATH; group++) {
-		struct row *rows = rows_of(one, (enum group)group, 0, 3);
-		struct row *others = rows_of(two, (enum group)group, 0, 3);
+	for (size_t g = 0; g < ARRAY_LEN(by_name); g++) {
+		struct row *rows = rows_of(one, by_name[g], 0, 3);
+		struct row *others = rows_of(two, by_name[g], 0, 3);
 
 		for (int i = 0; i < 3; i++) {
 			assert_true(rows[i].hits == others[i].hits);
@@ -676,8 +679,9 @@ static void test_against_a_model(void **state)
 	assert_true(profile_hits(profile) == 200000 && profile_overrun(profile) == 0);
 	for (unsigned w = 0; w < MODEL_WATCHES; w++)
 		assert_true(profile_count(profile, w).hits == model->watch[w]);
-	for (int group = GROUP_FUNCTION; group <= GROUP_THREAD; group++)
-		model_check(model, profile, (enum group)group);
+	model_check(model, profile, GROUP_FUNCTION);
+	model_check(model, profile, GROUP_PATH);
+	model_check(model, profile, GROUP_THREAD);
 	free(model);
 	profile_free(profile);
 }
@@ -732,6 +736,165 @@ static void test_neighbours_in_the_tables(void **state)
 	free(calls);
 }
 
+/* Passes over all of libc.so and l.so. */
+static void rules_init(struct blame_rules *rules)
+{
+	blame_rules_init(rules);
+	blame_rules_add(rules, "libc,l");
+}
+
+/* Of a helper's hits each caller has a row, with the helper as the function. */
+static void test_blame(void **state)
+{
+	enum { MAIN = 0, INIT_OF_L = 4, LIBC = 6 };
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct blame_rules rules;
+	struct row *rows;
+
+	(void)state;
+	rules_init(&rules);
+	profile_blame(profile, &rules);
+	add(profile, 10, 1, HIT_WRITE, 100, (uint64_t[]){at(LIBC, 1), at(1, 3), at(MAIN, 1), 0});
+	add(profile, 5, 1, HIT_WRITE, 100, (uint64_t[]){at(LIBC, 1), at(INIT_OF_L, 2), at(3, 1), at(MAIN, 1), 0});
+	add(profile, 2, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 2), at(MAIN, 1), 0});
+	add(profile, 1, 1, HIT_WRITE, 100, (uint64_t[]){at(LIBC, 1), at(INIT_OF_L, 1), 0}); /* nobody else */
+	rows = rows_of(profile, GROUP_FUNCTION, 0, 4);
+	assert_true(rows[0].hits == 10 && rows[1].hits == 5 && rows[2].hits == 2 && rows[3].hits == 1);
+	assert_loc(rows[0].loc, "libc+0x40 - /lib/libc.so 0");
+	assert_loc(rows[0].blame, "f f.c /bin/prog 4");
+	assert_loc(rows[1].blame, "init b.c /bin/prog 2");
+	assert_true(rows[2].blame == rows[2].loc);
+	assert_true(rows[3].blame == rows[3].loc);
+	free(rows);
+	rows = rows_of(profile, GROUP_BLAME, 0, 3);
+	assert_true(rows[0].hits == 12 && rows[1].hits == 5 && rows[2].hits == 1);
+	assert_string_equal(rows[0].loc->function, "f");
+	assert_string_equal(rows[0].loc->file, "f.c");
+	assert_true(rows[0].blame == rows[0].loc);
+	free(rows);
+	profile_free(profile);
+	blame_rules_fini(&rules);
+}
+
+/* A line is a row for each function that it is in; without lines, an instruction. */
+static void test_lines(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct row *rows;
+
+	(void)state;
+	add(profile, 4, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 2), at(0, 1), 0});
+	add(profile, 2, 1, HIT_WRITE, 101, (uint64_t[]){at(1, 2), at(0, 2), 0});
+	add(profile, 3, 1, HIT_READ, 100, (uint64_t[]){at(1, 5), 0});
+	add(profile, 1, 1, HIT_WRITE, 100, (uint64_t[]){at(6, 2), 0});
+	add(profile, 2, 1, HIT_WRITE, 100, (uint64_t[]){at(6, 3), 0});
+	rows = rows_of(profile, GROUP_LINE, 0, 4);
+	assert_true(rows[0].hits == 6 && rows[0].writes == 6);
+	assert_loc(rows[0].loc, "f f.c /bin/prog 3");
+	assert_loc(rows[1].loc, "f f.c /bin/prog 6");
+	assert_true(rows[2].hits == 2 && rows[3].hits == 1);
+	assert_true(rows[0].n_frames == 0 && rows[0].tid == 0);
+	free(rows);
+	rows = rows_of(profile, GROUP_WATCH, 0, 1);
+	assert_true(rows[0].hits == 12 && rows[0].reads == 3 && rows[0].writes == 9 && !rows[0].loc);
+	free(rows);
+	profile_free(profile);
+}
+
+static void assert_order(const struct profile *profile, const struct query *query, const char *expected)
+{
+	size_t n;
+	struct row *rows = profile_rows(profile, query, &n);
+	char *text = text_copy("");
+
+	for (size_t i = 0; i < n; i++) {
+		char *more = text_format("%s%u:%s ", text, rows[i].watch, rows[i].loc->function);
+
+		free(text);
+		text = more;
+	}
+	assert_string_equal(text, expected);
+	free(text);
+	free(rows);
+}
+
+/* Sorted as asked, so many of each watch as asked, only what fits. */
+static void test_queries(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+
+	(void)state;
+	add(profile, 9, 3, HIT_READ, 100, (uint64_t[]){at(0, 1), 0});
+	add(profile, 5, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 1), at(5, 1), 0});
+	add(profile, 7, 2, HIT_READ | HIT_WRITE, 100, (uint64_t[]){at(6, 1), 0});
+	add(profile, 1, 3, HIT_WRITE, 100, (uint64_t[]){at(5, 1), 0});
+	assert_order(profile, &(struct query){.sort = SORT_HITS}, "0:main 0:f 0:g 1:main 1:libc+0x40 1:g ");
+	assert_order(profile, &(struct query){.sort = SORT_WRITES}, "0:f 0:g 0:main 1:libc+0x40 1:g 1:main ");
+	assert_order(profile, &(struct query){.sort = SORT_READS}, "0:main 0:f 0:g 1:main 1:libc+0x40 1:g ");
+	assert_order(profile, &(struct query){.sort = SORT_NAME}, "0:f 0:g 0:main 1:g 1:libc+0x40 1:main ");
+	assert_order(profile, &(struct query){.limit = 2}, "0:main 0:f 1:main 1:libc+0x40 ");
+	assert_order(profile, &(struct query){.filter = "g"}, "0:main 0:f 0:g 1:main 1:g "); /* /bin/prog */
+	assert_order(profile, &(struct query){.filter = "[g]"}, "0:f 0:g 1:g ");
+	assert_order(profile, &(struct query){.filter = "libc.so"}, "1:libc+0x40 ");
+	assert_order(profile, &(struct query){.filter = "*.c"}, "0:main 0:f 0:g 1:main 1:g ");
+	assert_order(profile, &(struct query){.filter = "nothing"}, "");
+	profile_free(profile);
+}
+
+static void assert_tree(const struct profile *profile, const struct query *query, const char *expected)
+{
+	size_t n;
+	struct row *rows = profile_tree(profile, query, &n);
+	char *text = text_copy("");
+
+	for (size_t i = 0; i < n; i++) {
+		char *more = text_format("%s%u%*s %s %" PRIu64 "%s\n", text, rows[i].watch, rows[i].n_frames, "",
+			rows[i].loc->function, rows[i].hits,
+			rows[i].path == PATH_NONE ? "" : rows[i].path == PATH_WHOLE ? "." : "!");
+
+		assert_ptr_equal(rows[i].loc, profile_loc(profile, rows[i].frames[rows[i].n_frames - 1]));
+		free(text);
+		text = more;
+	}
+	assert_string_equal(text, expected);
+	free(text);
+	free(rows);
+}
+
+static void test_tree(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct hit cut = hit_of(1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(1, 1), 0});
+
+	(void)state;
+	assert_tree(profile, &(struct query){0}, "");
+	add(profile, 4, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(1, 1), at(0, 1), 0});
+	add(profile, 2, 1, HIT_READ, 101, (uint64_t[]){at(5, 9), at(1, 2), at(0, 2), 0});
+	add(profile, 5, 3, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(0, 1), 0});
+	add(profile, 8, 1, HIT_WRITE, 100, (uint64_t[]){at(0, 1), 0});
+	cut.path = PATH_TRUNCATED;
+	profile_add(profile, &cut);
+	assert_tree(profile, &(struct query){0},
+		"0  g 12\n"
+		"0   f 7!\n"
+		"0    main 6.\n"
+		"0   main 5.\n"
+		"0  main 8.\n"
+		"1  g 5\n"
+		"1   main 5.\n");
+	assert_tree(profile, &(struct query){.limit = 1},
+		"0  g 12\n"
+		"0   f 7!\n"
+		"0    main 6.\n"
+		"1  g 5\n"
+		"1   main 5.\n");
+	assert_tree(profile, &(struct query){.sort = SORT_NAME, .filter = "[f]"},
+		"0  g 7\n"
+		"0   f 7!\n"
+		"0    main 6.\n");
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -751,6 +914,10 @@ int main(void)
 		cmocka_unit_test(test_deepest_path),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_blame),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_order_of_equals),
 		cmocka_unit_test(test_order_of_arrival_is_nothing),
 		cmocka_unit_test(test_against_a_model),

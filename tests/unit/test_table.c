@@ -19,10 +19,12 @@ static const char *const watches[] = {"counter:w", "state"};
 static const struct loc f_loc = {
 	.addr = 0x1000, .function = "f", .file = "src/f.c", .line = 12, .module = "/bin/prog"};
 
+static const struct loc g_loc = {.addr = 0x2000, .function = "g"};
+
 static void assert_cells(const struct row *row, const char *const expected[N_COLUMNS])
 {
 	for (int c = 0; c < N_COLUMNS; c++) {
-		char *cell = table_cell((enum column_id)c, row, watches);
+		char *cell = table_cell((enum column_id)c, row, &(struct naming){watches, NULL});
 
 		assert_string_equal(cell, expected[c]);
 		free(cell);
@@ -34,7 +36,7 @@ static void test_columns(void **state)
 {
 	static const struct column expected[] = {{"hits", true}, {"share", true}, {"reads", true},
 		{"writes", true}, {"watch", false}, {"function", false}, {"file", false},
-		{"line", true}, {"module", false}, {"pid", true}};
+		{"line", true}, {"module", false}, {"pid", true}, {"tid", true}, {"blame", false}, {"path", false}};
 
 	(void)state;
 	assert_true(N_COLUMNS >= ARRAY_LEN(expected));
@@ -55,18 +57,20 @@ static void test_cells(void **state)
 		.writes_known = true,
 		.share = 2.0 / 3,
 		.pid = 4321,
-		.loc = &f_loc};
+		.tid = 4322,
+		.loc = &f_loc,
+		.blame = &g_loc};
 	const struct row unknown = {.hits = UINT64_MAX, .reads = 7, .writes = 8, .share = 1};
 	const struct row nothing = {
 		.hits = 0, .reads_known = true, .writes_known = true, .loc = &empty};
 
 	(void)state;
 	assert_cells(&known, (const char *const[]){"3", "0.6667", "1", "2", "state", "f", "src/f.c",
-				     "12", "/bin/prog", "4321"});
+				     "12", "/bin/prog", "4321", "4322", "g", "-"});
 	assert_cells(&unknown, (const char *const[]){"18446744073709551615", "1.0000", "-", "-",
-				       "counter:w", "-", "-", "-", "-", "-"});
+				       "counter:w", "-", "-", "-", "-", "-", "-", "-", "-"});
 	assert_cells(&nothing,
-		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-", "-"});
+		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-", "-", "-", "-", "-"});
 }
 
 /* Cells carry names as they are; escaping is the writer's job. */
@@ -74,7 +78,7 @@ static void test_cells_are_not_escaped(void **state)
 {
 	const struct loc loc = {.function = "a\tb\n\x1b[31m\xff\\"};
 	const struct row row = {.loc = &loc};
-	char *cell = table_cell(COLUMN_FUNCTION, &row, watches);
+	char *cell = table_cell(COLUMN_FUNCTION, &row, &(struct naming){watches, NULL});
 
 	(void)state;
 	assert_string_equal(cell, loc.function);
@@ -89,7 +93,7 @@ static char *written(const char *indent, const enum column_id *ids, size_t n_ids
 	FILE *out = open_memstream(&text, &len);
 
 	assert_non_null(out);
-	table_write(out, indent, ids, n_ids, rows, n_rows, watches);
+	table_write(out, indent, ids, n_ids, rows, n_rows, &(struct naming){watches, NULL});
 	fclose(out);
 	return text;
 }

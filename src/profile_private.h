@@ -1,0 +1,78 @@
+/* profile_private: the tables of a profile. profile.c fills them, profile_query.c answers from them. */
+#ifndef WATCHPROF_PROFILE_PRIVATE_H
+#define WATCHPROF_PROFILE_PRIVATE_H
+
+#include "watchprof/profile.h"
+#include "watchprof/watch.h"
+
+/* A hash index: open addressing over entries that live in an array of their own.
+ * A bucket holds entry + 1; 0 is free. The bucket count is a power of two. */
+struct index {
+	uint32_t *bucket;
+	size_t n_buckets;
+};
+
+struct loc_entry {
+	struct loc loc;
+	uint32_t image;
+	bool is_skipped; /* when it comes to whom to blame */
+};
+
+struct path {
+	uint64_t hash;
+	size_t first; /* into addrs and locs */
+	uint32_t image;
+	uint16_t n_frames;
+	uint8_t end; /* enum hit_path */
+	bool executes; /* frames[0] is the instruction itself */
+};
+
+struct site {
+	uint64_t hits;
+	uint32_t path;
+	pid_t pid, tid;
+	uint8_t watch, kind;
+};
+
+struct profile {
+	size_t max_sites;
+	locate_fn *locate;
+	void *context;
+	const struct blame_rules *rules; /* or NULL */
+
+	struct loc_entry *locs;
+	size_t n_locs, cap_locs;
+	struct index loc_index;
+
+	struct path *paths;
+	size_t n_paths, cap_paths;
+	struct index path_index;
+	uint64_t *frame_addrs; /* of all paths, one after the other */
+	uint32_t *frame_locs;
+	size_t n_frames, cap_frames;
+
+	struct site *sites;
+	size_t n_sites, cap_sites;
+	struct index site_index;
+
+	struct watch_count count[WATCHES_MAX];
+	uint64_t hits, overrun;
+};
+
+/* Functions of one name in different modules or source files are different functions. A function
+ * with code that was inlined from a header is one all the same. */
+int profile_function_compare(const struct loc *x, const struct loc *y);
+
+/* The count that an answer is sorted by. */
+uint64_t profile_row_weight(const struct row *row, enum sort sort);
+
+/* Add the counts of a row to another. */
+void profile_row_merge(struct row *into, const struct row *row);
+
+/* Fill in the share of each row. */
+void profile_share(const struct profile *profile, struct row *rows, size_t n);
+
+/* A row of its own for every site that a query lets through: an array that the caller frees. */
+struct row *profile_site_rows(const struct profile *profile, const struct query *query, size_t *n);
+
+#endif
