@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SEIZE_OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
@@ -102,6 +103,39 @@ pid_t sys_wait(int *status, bool block)
 	pid_t tid = waitpid(-1, status, __WALL | (block ? 0 : WNOHANG));
 
 	return tid < 0 ? -errno : tid;
+}
+
+pid_t sys_wait_one(pid_t tid, int *status)
+{
+	pid_t found = waitpid(tid, status, __WALL | WNOHANG);
+
+	return found < 0 ? -errno : found;
+}
+
+void sys_tell(bool on)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigset_t set;
+
+	if (on)
+		sigaction(SIGCHLD, &action, NULL); /* one that is ignored is not sent */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+pid_t sys_wait_told(uint64_t timeout_ns)
+{
+	struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / NS_PER_S), .tv_nsec = (long)(timeout_ns % NS_PER_S)};
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	if (sigtimedwait(&set, &info, &timeout) < 0)
+		return errno == EINTR ? -EINTR : 0;
+	return info.si_pid;
 }
 
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)

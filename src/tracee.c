@@ -25,6 +25,14 @@
  * a thread that always is ready first cannot starve the others. */
 #define EVENTS_BETWEEN_DRAINS 16
 
+/* A wait for anyone looks at every tracee in turn, once before it sleeps and again when it wakes (do_wait() in
+ * the kernel): with thousands that is longer than all the rest of a hit. From this many on, it is SIGCHLD
+ * that says which thread has stopped. Signals merge; so those that stopped lately are looked at as well, and
+ * when nobody has told anything for a moment, all are. */
+#define THREADS_MANY 128
+#define LATELY_MAX   4
+#define TOLD_NS	     (NS_PER_S / 1000)
+
 enum thread_state {
 	THREAD_RUNNING,
 	THREAD_READY,  /* stopped; its stop waits in the ready queue */
@@ -54,6 +62,8 @@ struct tracees {
 	STAILQ_HEAD(, thread) ready;
 	size_t n_threads;
 	unsigned since_drain;
+	bool is_told; /* SIGCHLD says which thread has stopped */
+	pid_t lately[LATELY_MAX];
 	bool with_children;
 	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
 	int *ward_status;
@@ -117,6 +127,8 @@ void tracees_free(struct tracees *tracees)
 
 	if (!tracees)
 		return;
+	if (tracees->is_told)
+		sys_tell(false);
 	while ((thread = LIST_FIRST(&tracees->all)))
 		thread_remove(tracees, thread);
 	while ((thread = STAILQ_FIRST(&tracees->ready))) {
@@ -325,11 +337,59 @@ static void drain(struct tracees *tracees)
 	tracees->since_drain = 0;
 }
 
+static void lately_note(struct tracees *tracees, pid_t tid)
+{
+	for (size_t i = 0; i < LATELY_MAX; i++) {
+		if (tracees->lately[i] == tid)
+			return;
+	}
+	memmove(&tracees->lately[1], &tracees->lately[0], sizeof(tracees->lately) - sizeof(tracees->lately[0]));
+	tracees->lately[0] = tid;
+}
+
+/* Take the stop of the thread that told of one, and of those that may have stopped with it, untold. */
+static bool told_take(struct tracees *tracees, pid_t told)
+{
+	pid_t tids[1 + LATELY_MAX] = {told};
+	bool found = false;
+	int status;
+
+	for (size_t i = 0; i < LATELY_MAX; i++)
+		tids[1 + i] = tracees->lately[i] == told ? 0 : tracees->lately[i];
+	for (size_t i = 0; i < ARRAY_LEN(tids); i++) {
+		if (tids[i] == 0 || sys_wait_one(tids[i], &status) <= 0)
+			continue;
+		status_take(tracees, tids[i], status);
+		found = true;
+	}
+	if (found)
+		lately_note(tracees, told);
+	return found;
+}
+
+/* Wait for stops where there are many threads. 1: some were taken; 0: nobody tells, all
+ * must be looked at; or -EINTR. */
+static int told_wait(struct tracees *tracees)
+{
+	bool is_many = tracees->n_threads >= THREADS_MANY;
+	pid_t tid;
+
+	if (is_many != tracees->is_told)
+		sys_tell(is_many);
+	tracees->is_told = is_many;
+	if (!is_many)
+		return 0;
+	do {
+		tid = sys_wait_told(TOLD_NS);
+	} while (tid > 0 && !told_take(tracees, tid));
+	return tid > 0 ? 1 : tid;
+}
+
 /* Wait for stops until one is in the ready queue. False: the deadline came first, or there
  * is nobody left to wait for. */
 static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 {
-	int status;
+	int status, told;
 	pid_t tid;
 
 	if (tracees->n_threads > 1 && ++tracees->since_drain >= EVENTS_BETWEEN_DRAINS)
@@ -337,6 +397,9 @@ static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 	while (STAILQ_EMPTY(&tracees->ready)) {
 		if (clock_now_ns() >= deadline_ns)
 			return false;
+		told = told_wait(tracees);
+		if (told)
+			continue; /* also after a signal: is it time? */
 		tid = sys_wait(&status, true);
 		if (tid > 0)
 			status_take(tracees, tid, status);

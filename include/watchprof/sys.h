@@ -44,6 +44,18 @@ int sys_sigmask_set(pid_t tid, uint64_t mask);
  * false), -EINTR (a signal came; a timer may be used as a deadline), or -ECHILD. */
 pid_t sys_wait(int *status, bool block);
 
+/* The next state change of this tracee or child, without waiting: its tid, 0 (nothing), or a negative errno.
+ * sys_wait() looks at every tracee in turn; this costs the same however many there are. */
+pid_t sys_wait_one(pid_t tid, int *status);
+
+/* From now on (on) state changes are kept for sys_wait_told(), by SIGCHLD; or no more. */
+void sys_tell(bool on);
+
+/* Wait until a thread tells of a state change: its tid, 0 (none within the time), or -EINTR. sys_wait_one()
+ * then gets it, if it has not been waited for already. Of several threads that change together only one
+ * may tell (signals merge): now and then sys_wait() is needed. */
+pid_t sys_wait_told(uint64_t timeout_ns);
+
 /* Copy memory of a process. Returns the number of bytes copied, which is fewer than
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);

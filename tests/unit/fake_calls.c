@@ -345,12 +345,23 @@ static bool is_anyone_traced(void)
 	return false;
 }
 
+static pid_t report_give(size_t i, int *status)
+{
+	pid_t tid = fake.reports[i].tid;
+
+	*status = fake.reports[i].status;
+	fake_report_remove(i);
+	if (fake_find(tid)->is_zombie)
+		fake_find(tid)->is_alive = false;
+	return tid;
+}
+
 pid_t sys_wait(int *status, bool block)
 {
 	size_t i;
-	pid_t tid;
 
 	fake_step(1000);
+	fake.n_walks++;
 	if (!is_anyone_traced())
 		return -ECHILD;
 	i = report_pick();
@@ -362,14 +373,45 @@ pid_t sys_wait(int *status, bool block)
 		fake.now_ns += FAKE_TICK_NS;
 		return -EINTR;
 	}
-	if (i == fake.n_reports)
+	return i == fake.n_reports ? 0 : report_give(i, status);
+}
+
+pid_t sys_wait_one(pid_t tid, int *status)
+{
+	const struct fake_thread *t = fake_find_living(tid);
+
+	fake_step(1000);
+	if (!t || !t->is_traced)
+		return -ECHILD;
+	if (t->is_zombie && tid == t->pid && fake_count_others(t, true) > 0)
 		return 0;
-	tid = fake.reports[i].tid;
-	*status = fake.reports[i].status;
-	fake_report_remove(i);
-	if (fake_find(tid)->is_zombie)
-		fake_find(tid)->is_alive = false;
-	return tid;
+	for (size_t i = 0; i < fake.n_reports; i++) {
+		if (fake.reports[i].tid == tid)
+			return report_give(i, status);
+	}
+	return 0;
+}
+
+void sys_tell(bool on)
+{
+	fake.is_telling = on;
+	fake.told = 0;
+}
+
+pid_t sys_wait_told(uint64_t timeout_ns)
+{
+	pid_t told;
+
+	fake_step(1000);
+	if (!fake.is_telling)
+		fake_violate("a wait for SIGCHLD, which nobody keeps", 0, timeout_ns);
+	if (!fake.told && fake.idle)
+		fake.idle();
+	told = fake.told;
+	fake.told = 0;
+	if (!told)
+		fake.now_ns += timeout_ns;
+	return told;
 }
 
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)

@@ -138,6 +138,8 @@ void fake_report_put(pid_t tid, int status)
 	if (fake.n_reports == FAKE_REPORTS_MAX)
 		fail_msg("too many stops that nobody waits for");
 	fake.reports[fake.n_reports++] = (struct fake_report){tid, status};
+	if (fake.is_telling && !fake.told)
+		fake.told = tid; /* one that is pending absorbs another */
 }
 
 void fake_report_remove(size_t i)

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#define FAKE_THREADS_MAX 32
+#define FAKE_THREADS_MAX 160
 #define FAKE_REPORTS_MAX 256
 #define FAKE_LOG_MAX     8192
 #define FAKE_SLOTS       4
@@ -102,6 +102,9 @@ struct fake {
 	unsigned steps;
 	unsigned foreign_slots; /* debug register slots that other tools hold */
 	bool is_old_kernel;     /* checks addresses against a disabled slot's stale length */
+	bool is_telling;        /* state changes are told by SIGCHLD; told: the one that is pending */
+	pid_t told;
+	unsigned n_walks; /* waits that looked at every thread */
 	bool by_list;           /* waits look at threads in order of creation, not of events */
 	uid_t euid;
 	int ptrace_scope;

@@ -15,45 +15,9 @@
 #include <cmocka.h>
 
 #include "fake_sys.h"
+#include "tracee_help.h"
 
-#define P   100 /* the process; its threads are P, P+1, ... */
 #define ROW "row %zu"
-
-static int setup(void **state)
-{
-	fake_reset();
-	*state = tracees_new(false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tracees_free(*state);
-	if (fake.violation[0])
-		print_error("forbidden: %s\n", fake.violation);
-	return fake.violation[0] ? -1 : 0;
-}
-
-static struct tracee_event next(struct tracees *tracees)
-{
-	struct tracee_event event;
-
-	tracees_next(tracees, fake.now_ns + 5 * FAKE_TICK_NS, &event);
-	return event;
-}
-
-static void assert_event(struct tracees *tracees, enum tracee_event_kind kind, pid_t tid)
-{
-	struct tracee_event event = next(tracees);
-
-	assert_int_equal(event.kind, kind);
-	assert_int_equal(event.tid, tid);
-}
-
-static void assert_nothing(struct tracees *tracees)
-{
-	assert_int_equal(next(tracees).kind, TRACEE_DEADLINE);
-}
 
 /* Attach. */
 
@@ -98,7 +62,7 @@ static void test_attach_born_of_traced(void **state)
 	fake_process(P, 2);
 	fake_at(FAKE_TASKS, 2, second_clones);
 	assert_int_equal(tracees_attach(*state, P, &err), 0);
-	event = next(*state);
+	event = tracee_next(*state);
 	assert_int_equal(event.kind, TRACEE_VISIT);
 	assert_int_equal(event.tid, P + 5);
 	assert_true(event.born);
@@ -147,7 +111,7 @@ static void test_attach_dead_leader(void **state)
 	assert_true(fake_thread(P + 2)->is_traced);
 	fake_exit(P + 1, 0);
 	fake_exit(P + 2, 0);
-	assert_int_equal(next(*state).kind, TRACEE_NONE);
+	assert_int_equal(tracee_next(*state).kind, TRACEE_NONE);
 }
 
 static void test_attach_group_stopped(void **state)
@@ -180,7 +144,7 @@ static void test_attach_killed(void **state)
 		if (tracees_attach(tracees, P, &err))
 			assert_non_null(strstr(err.text, "process 100"));
 		else
-			assert_int_equal(next(tracees).kind, TRACEE_EXITED);
+			assert_int_equal(tracee_next(tracees).kind, TRACEE_EXITED);
 		tracees_free(tracees);
 	}
 	(void)state;
@@ -277,17 +241,17 @@ static void test_launch(void **state)
 
 	sigemptyset(&mask);
 	assert_int_equal(tracees_launch(*state, command, &mask, -1, &pid, &err), 0);
-	event = next(*state);
+	event = tracee_next(*state);
 	assert_int_equal(event.kind, TRACEE_EXEC);
 	assert_int_equal(event.pid, pid);
 	assert_false(fake_is_running(pid));
 	tracee_resume(*state, event.thread, 0);
 	assert_true(fake_is_running(pid));
 	fake_exit(pid, 3);
-	event = next(*state);
+	event = tracee_next(*state);
 	assert_int_equal(event.kind, TRACEE_EXITED);
 	assert_int_equal(event.status, 3 << 8);
-	assert_int_equal(next(*state).kind, TRACEE_NONE);
+	assert_int_equal(tracee_next(*state).kind, TRACEE_NONE);
 }
 
 static void launched_is_killed(void)
@@ -351,7 +315,7 @@ static void test_launch_signal(void **state)
 	assert_event(*state, TRACEE_EXEC, 300);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, tracee_setup, tracee_teardown)
 
 int main(void)
 {

@@ -17,56 +17,9 @@
 #include <cmocka.h>
 
 #include "fake_sys.h"
+#include "tracee_help.h"
 
-#define P   100 /* the process; its threads are P, P+1, ... */
 #define ROW "row %zu"
-
-static int setup(void **state)
-{
-	fake_reset();
-	*state = tracees_new(false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tracees_free(*state);
-	if (fake.violation[0])
-		print_error("forbidden: %s\n", fake.violation);
-	return fake.violation[0] ? -1 : 0;
-}
-
-/* A process of n threads, attached to, with an empty log. */
-static struct tracees *attached(void **state, size_t n)
-{
-	struct err err;
-
-	fake_process(P, n);
-	assert_int_equal(tracees_attach(*state, P, &err), 0);
-	fake_trace_clear();
-	return *state;
-}
-
-static struct tracee_event next(struct tracees *tracees)
-{
-	struct tracee_event event;
-
-	tracees_next(tracees, fake.now_ns + 5 * FAKE_TICK_NS, &event);
-	return event;
-}
-
-static void assert_event(struct tracees *tracees, enum tracee_event_kind kind, pid_t tid)
-{
-	struct tracee_event event = next(tracees);
-
-	assert_int_equal(event.kind, kind);
-	assert_int_equal(event.tid, tid);
-}
-
-static void assert_nothing(struct tracees *tracees)
-{
-	assert_int_equal(next(tracees).kind, TRACEE_DEADLINE);
-}
 
 /* Signals and job control. */
 
@@ -74,7 +27,7 @@ static void test_signals_pass(void **state)
 {
 	static const int signals[] = {
 		SIGHUP, SIGINT, SIGSEGV, SIGUSR1, SIGTERM, SIGCHLD, SIGALRM, 40};
-	struct tracees *tracees = attached(state, 2);
+	struct tracees *tracees = tracee_attached(state, 2);
 	char expected[32];
 
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
@@ -90,11 +43,11 @@ static void test_signals_pass(void **state)
 
 static void test_trap_is_held(void **state)
 {
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 	struct tracee_event event;
 
 	fake_signal(P, SIGTRAP, FAKE_TKILL);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_TRAP);
 	assert_int_equal(event.sig, SIGTRAP);
 	assert_true(thread_is_stopped(event.thread));
@@ -107,7 +60,7 @@ static void test_trap_is_held(void **state)
 
 static void test_group_stop(void **state)
 {
-	struct tracees *tracees = attached(state, 2);
+	struct tracees *tracees = tracee_attached(state, 2);
 
 	fake_signal(P, SIGTSTP, 0);
 	assert_nothing(tracees);
@@ -131,7 +84,7 @@ static void group_continues(pid_t tid)
 /* SIGCONT between the report of the stop and the answer to it. */
 static void test_group_stop_ends_early(void **state)
 {
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 
 	fake_at(FAKE_LISTEN, 1, group_continues);
 	fake_group_stop(P, SIGSTOP);
@@ -144,7 +97,7 @@ static void test_group_stop_ends_early(void **state)
 
 static void test_new_thread(void **state)
 {
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 	pid_t child = P + 10;
 
 	for (int order = FAKE_PARENT_FIRST; order <= FAKE_CHILD_LATE; order++, child++) {
@@ -157,7 +110,7 @@ static void test_new_thread(void **state)
 			assert_true(fake_is_running(P));
 			fake_wake(child);
 		}
-		event = next(tracees);
+		event = tracee_next(tracees);
 		assert_int_equal(event.kind, TRACEE_VISIT);
 		assert_int_equal(event.tid, child);
 		assert_int_equal(event.pid, P);
@@ -174,7 +127,7 @@ static void test_new_thread(void **state)
 /* It ends before its first stop was seen: nothing is left of it, whoever comes first. */
 static void test_new_thread_ends(void **state)
 {
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 
 	for (int order = FAKE_PARENT_FIRST; order <= FAKE_CHILD_LATE; order++) {
 		fake_clone(P, P + 10, (enum fake_order)order);
@@ -187,7 +140,7 @@ static void test_new_thread_ends(void **state)
 
 static void test_new_process_is_let_go(void **state)
 {
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 
 	fake_clone_process(P, 200, FAKE_PARENT_FIRST);
 	assert_nothing(tracees);
@@ -200,14 +153,14 @@ static void test_new_process_is_let_go(void **state)
 
 static void test_tid_reuse(void **state)
 {
-	struct tracees *tracees = attached(state, 2);
+	struct tracees *tracees = tracee_attached(state, 2);
 	struct tracee_event event;
 
 	fake_exit(P + 1, 0);
 	assert_true(tracees_stop(tracees, P, NS_PER_S)); /* the end is taken, and waits */
 	tracees_go(tracees, P);
 	fake_clone(P, P + 1, FAKE_CHILD_FIRST);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_VISIT);
 	assert_int_equal(event.tid, P + 1);
 	assert_true(event.born);
@@ -229,7 +182,7 @@ static void exec_play(struct tracees *tracees, pid_t tid)
 	assert_true(tracees_stop(tracees, P, NS_PER_S));
 	tracees_go(tracees, P);
 	fake_exec(tid);
-	while ((event = next(tracees)).kind == TRACEE_TRAP || event.kind == TRACEE_VISIT)
+	while ((event = tracee_next(tracees)).kind == TRACEE_TRAP || event.kind == TRACEE_VISIT)
 		tracee_resume(tracees, event.thread, event.sig);
 	assert_int_equal(event.kind, TRACEE_EXEC);
 	assert_int_equal(event.tid, P);
@@ -246,12 +199,12 @@ static void exec_play(struct tracees *tracees, pid_t tid)
 
 static void test_exec_by_leader(void **state)
 {
-	exec_play(attached(state, 5), P);
+	exec_play(tracee_attached(state, 5), P);
 }
 
 static void test_exec_by_thread(void **state)
 {
-	exec_play(attached(state, 5), P + 1);
+	exec_play(tracee_attached(state, 5), P + 1);
 }
 
 /* The leader had ended before the attach and was never traced; its id comes back to life. */
@@ -270,7 +223,7 @@ static void test_exec_after_leader(void **state)
 	assert_int_equal(tracees_count(tracees), 1);
 	tracee_resume(tracees, tracees_first(tracees, NULL), 0);
 	fake_exit(P, 4);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_EXITED);
 	assert_int_equal(event.status, 4 << 8);
 }
@@ -284,7 +237,7 @@ static void second_execs(pid_t tid)
 /* While all are being stopped: those that are gone without a word are not waited for. */
 static void test_exec_while_stopping(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	uint64_t start = fake.now_ns;
 
 	fake_at(FAKE_INTERRUPT, 1, second_execs);
@@ -299,14 +252,14 @@ static void test_exec_while_stopping(void **state)
 /* An answer that never came because of the exec is not awaited for ever after. */
 static void test_exec_before_answer(void **state)
 {
-	struct tracees *tracees = attached(state, 2);
+	struct tracees *tracees = tracee_attached(state, 2);
 	struct tracee_event event;
 
 	fake_thread(P)->is_deaf = true;
 	assert_false(tracees_stop(tracees, P, NS_PER_S));
 	tracees_go(tracees, P);
 	fake_exec(P + 1);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_EXEC);
 	tracee_resume(tracees, event.thread, 0);
 	assert_true(tracees_stop(tracees, P, NS_PER_S));
@@ -317,7 +270,7 @@ static void test_exec_before_answer(void **state)
 
 static void test_leader_ends_first(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	struct tracee_event event;
 
 	fake_exit(P, 7);
@@ -325,32 +278,32 @@ static void test_leader_ends_first(void **state)
 	fake_exit(P + 1, 1);
 	assert_nothing(tracees);
 	fake_exit(P + 2, 2);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_EXITED);
 	assert_int_equal(event.pid, P);
 	assert_int_equal(event.status, 7 << 8);
 	assert_null(event.thread);
-	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+	assert_int_equal(tracee_next(tracees).kind, TRACEE_NONE);
 }
 
 static void test_killed(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	struct tracee_event event;
 
 	fake_signal(P + 1, SIGUSR1, 0); /* a stop that the end replaces */
 	fake_kill(P);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_EXITED);
 	assert_int_equal(event.status, SIGKILL);
-	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+	assert_int_equal(tracee_next(tracees).kind, TRACEE_NONE);
 	assert_string_equal(fake_trace(0), "");
 }
 
 /* The end of a thread replaces its stop that waits in the queue. */
 static void test_killed_while_queued(void **state)
 {
-	struct tracees *tracees = attached(state, 4);
+	struct tracees *tracees = tracee_attached(state, 4);
 
 	fake_signal(P + 2, SIGTRAP, FAKE_TKILL);
 	fake_signal(P + 1, SIGUSR1, 0);
@@ -359,21 +312,21 @@ static void test_killed_while_queued(void **state)
 	fake_kill(P);
 	assert_true(tracees_stop(tracees, P, NS_PER_S));
 	tracees_go(tracees, P);
-	assert_int_equal(next(tracees).kind, TRACEE_EXITED);
-	assert_int_equal(next(tracees).kind, TRACEE_NONE);
+	assert_int_equal(tracee_next(tracees).kind, TRACEE_EXITED);
+	assert_int_equal(tracee_next(tracees).kind, TRACEE_NONE);
 }
 
 /* Waits look at threads in a fixed order; the first one is always ready. */
 static void test_fairness(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	unsigned events = 0;
 
 	fake.by_list = true;
 	fake_signal(P, SIGTRAP, FAKE_TKILL);
 	fake_signal(P + 2, SIGTRAP, FAKE_TKILL);
 	for (;;) {
-		struct tracee_event event = next(tracees);
+		struct tracee_event event = tracee_next(tracees);
 
 		assert_int_equal(event.kind, TRACEE_TRAP);
 		if (event.tid == P + 2)
@@ -388,7 +341,7 @@ static void test_fairness(void **state)
 
 static void test_stop_and_go(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 
 	fake_group_stop(P, SIGSTOP);
 	assert_nothing(tracees);
@@ -413,7 +366,7 @@ static void test_stop_and_go(void **state)
 /* What had stopped by itself is told later, once. */
 static void test_stop_loses_nothing(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	struct tracee_event event;
 
 	fake_signal(P, SIGTRAP, FAKE_TKILL);
@@ -421,10 +374,10 @@ static void test_stop_loses_nothing(void **state)
 	fake_clone(P + 2, P + 9, FAKE_PARENT_FIRST);
 	assert_true(tracees_stop(tracees, P, NS_PER_S));
 	tracees_go(tracees, P);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_TRAP);
 	tracee_resume(tracees, event.thread, event.sig);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_VISIT);
 	assert_int_equal(event.tid, P + 9);
 	tracee_resume(tracees, event.thread, event.sig);
@@ -438,7 +391,7 @@ static void test_stop_loses_nothing(void **state)
 
 static void test_stop_timeout(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	struct tracee_event event;
 	uint64_t start = fake.now_ns;
 
@@ -451,7 +404,7 @@ static void test_stop_timeout(void **state)
 	assert_true(fake_is_running(P + 2));
 	fake_syscall(P + 1, SYS_epoll_wait, -EINTR);
 	fake_wake(P + 1);
-	event = next(tracees);
+	event = tracee_next(tracees);
 	assert_int_equal(event.kind, TRACEE_VISIT);
 	assert_int_equal(event.tid, P + 1);
 	assert_false(event.born);
@@ -471,7 +424,7 @@ static void test_stop_while_ending(void **state)
 		uint64_t start;
 
 		fake_reset();
-		attached((void **)&tracees, 3);
+		tracee_attached((void **)&tracees, 3);
 		start = fake.now_ns;
 		fake_at(FAKE_INTERRUPT, k, thread_ends);
 		assert_true(tracees_stop(tracees, P, NS_PER_S));
@@ -485,7 +438,7 @@ static void test_stop_while_ending(void **state)
 
 static void test_stop_without_leader(void **state)
 {
-	struct tracees *tracees = attached(state, 3);
+	struct tracees *tracees = tracee_attached(state, 3);
 	uint64_t start = fake.now_ns;
 
 	fake_exit(P, 0);
@@ -524,7 +477,7 @@ static void test_syscall_restart(void **state)
 		{SYS_close, -EINTR, false},
 		{-1, -EINTR, false}, /* in no call: a value that only looks like it */
 	};
-	struct tracees *tracees = attached(state, 1);
+	struct tracees *tracees = tracee_attached(state, 1);
 	struct fake_thread *t = fake_thread(P);
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -543,7 +496,7 @@ static void test_syscall_restart(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, tracee_setup, tracee_teardown)
 
 int main(void)
 {
