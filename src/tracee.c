@@ -207,8 +207,7 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 		}
 		if (result)
 			continue;
-		sys_interrupt(tids[i]);
-		thread_add(tracees, pid, tids[i])->visit = true;
+		thread_add(tracees, pid, tids[i]);
 	}
 	free(tids);
 	while (seize_new(tracees, pid) > 0)

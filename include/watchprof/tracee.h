@@ -52,9 +52,9 @@ void tracees_free(struct tracees *tracees);
  * On failure nothing of the process is traced. The message tells the cause. */
 int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err);
 
-/* Seize a process whose tracer is just dying, each thread the moment that it is let go, and ask
- * it to stop at once. False: nothing could be seized within the time. From now on the end of ward, a
- * child that is not traced, is noted in *ward_status. */
+/* Seize a process whose tracer is just dying, each thread the moment that it is let go: traced, it
+ * cannot die of a trap of ours. Stops nobody. False: nothing could be seized within the time. From now
+ * on the end of ward, a child that is not traced, is noted in *ward_status. */
 bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status,
 	uint64_t timeout_ns);
 

@@ -121,4 +121,6 @@ survival() {
 survival 10000
 [ "$saved" -ge 1 ]
 ok $? "SIGKILL of the worker: the first process saves targets"
+until_true nothing_left_over
+ok $? "no process of watchprof is left"
 done_testing

@@ -116,6 +116,11 @@ launch() {
 	message=$(cat "$tmp/prof.err")
 }
 
+# nothing_left_over: no process runs the program under test.
+nothing_left_over() {
+	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
+}
+
 finish() {
 	# Our own children only: the others have ended, and their ids may be somebody else's by now.
 	for pid in $pids; do

@@ -35,11 +35,6 @@ descriptors() {
 	ls "/proc/$target/fd" | wc -l
 }
 
-# nothing_left_over: no process runs the program under test.
-nothing_left_over() {
-	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
-}
-
 # try_attach OPTION...: as attach, but does not wait for one that has failed.
 try_attach() {
 	rm -f "$tmp/prof.err" "$tmp/report"
