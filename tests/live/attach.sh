@@ -2,39 +2,6 @@
 # is left behind (cases 26, 32, 47, 48, 51); slots that others hold, and slots used again (54, 55, 58).
 . "$(dirname "$0")/lib.sh"
 
-tell() {
-	echo "$1" >&9
-}
-
-heard() {
-	until_true has_line "$tmp/target.out" "$1"
-}
-
-leave() {
-	"$BIN/sendsig" INT "$prof"
-	wait "$prof"
-}
-
-# said KEY: the rest of the target's line that begins so.
-said() {
-	sed -n "s/^$1 *//p" "$tmp/target.out"
-}
-
-# all_clear PID: DR7 is 0 in every one of its threads.
-all_clear() {
-	"$BIN/peekdr" "$1" >"$tmp/dr7" && [ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7"
-}
-
-# untraced PID: nobody traces any thread of it, none is stopped.
-untraced() {
-	! grep -hq '^TracerPid:.*[1-9]' /proc/"$1"/task/*/status && ! grep -hq '^State:.*[Tt] (' /proc/"$1"/task/*/status
-}
-
-# nothing_left_over: no process runs the program under test.
-nothing_left_over() {
-	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
-}
-
 # refused NAME STATUS PATTERN COMMAND...: a command with a report gets one line and this status; nothing is
 # reported.
 refused() {

@@ -1,11 +1,6 @@
 # detach.sh: on every way out the target lives and goes on, disarmed.
 . "$(dirname "$0")/lib.sh"
 
-# all_clear PID: nobody traces it, and DR7 is 0 in every one of its threads.
-all_clear() {
-	"$BIN/peekdr" "$1" >"$tmp/dr7" && [ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7"
-}
-
 # alive NAME: the target is disarmed, runs on, and ends as it always does.
 alive() {
 	all_clear "$target"

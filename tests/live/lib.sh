@@ -97,6 +97,37 @@ go() {
 	wait "$target"
 }
 
+# tell LINE: say it to the target, which goes on waiting.
+tell() {
+	echo "$1" >&9
+}
+
+# has_lines PATTERN N: the target has said it N times.
+has_lines() {
+	[ "$(grep -c "$1" "$tmp/target.out")" -ge "$2" ]
+}
+
+# heard PATTERN [N]: wait until it has (N: 1).
+heard() {
+	until_true has_lines "$1" "${2:-1}"
+}
+
+# said KEY: the rest of the last of the target's lines that begin so.
+said() {
+	sed -n "s/^$1 //p" "$tmp/target.out" | tail -n 1
+}
+
+# all_clear PID: nobody traces it, and DR7 is 0 in every one of its threads.
+all_clear() {
+	"$BIN/peekdr" "$1" >"$tmp/dr7" && [ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7"
+}
+
+# untraced PID: nobody traces any thread of it, none is stopped.
+untraced() {
+	! grep -hq '^TracerPid:.*[1-9]' /proc/"$1"/task/*/status 2>/dev/null &&
+		! grep -hq '^State:.*[Tt] (' /proc/"$1"/task/*/status 2>/dev/null
+}
+
 # attach OPTION...: start watchprof on the target; waits until it is armed. It is $prof; its
 # report goes to $tmp/report, its messages to $tmp/prof.err.
 attach() {
@@ -107,6 +138,12 @@ attach() {
 	until_true has_line "$tmp/prof.err" '^watchprof: armed in'
 }
 
+# leave: end it by SIGINT; its status.
+leave() {
+	"$BIN/sendsig" INT "$prof"
+	wait "$prof"
+}
+
 # launch ARG...: watchprof with a report to $tmp/report; its status in $status, the last line of
 # its messages in $message.
 launch() {
@@ -114,6 +151,21 @@ launch() {
 	"$WATCHPROF" --report=tsv -o "$tmp/report" "$@" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&-
 	status=$?
 	message=$(cat "$tmp/prof.err")
+}
+
+# redis_start: a redis-server on a socket; its process is $target, $cli the command that talks to it.
+redis_start() {
+	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >"$tmp/redis.out" 2>&1 &
+	target=$!
+	pids="$pids $target"
+	cli="redis-cli -s $tmp/redis"
+	until_true has_line "$tmp/redis.out" 'eady to accept connections'
+}
+
+redis_stop() {
+	$cli shutdown nosave 2>/dev/null
+	wait "$target"
+	is "redis: it ends as it should" $? 0
 }
 
 # nothing_left_over: no process runs the program under test.

@@ -19,11 +19,7 @@ redis_find() {
 }
 
 redis() {
-	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >"$tmp/redis.out" 2>&1 &
-	target=$!
-	pids="$pids $target"
-	cli="redis-cli -s $tmp/redis"
-	until_true has_line "$tmp/redis.out" 'eady to accept connections'
+	redis_start
 	offset=$(redis_find)
 	case $offset in
 	'' | *[!0-9]*) is "redis: the counter is found in one place" "$offset" "a number" ; return ;;
@@ -46,9 +42,7 @@ redis() {
 	# The last INFO shows the counter before it was counted itself.
 	is "redis: one write for each command, all by its function call" \
 		"$(rows "$tmp/report" "server+$offset/8:w")" "$((after - before + 1)) call"
-	$cli shutdown nosave 2>/dev/null
-	wait "$target"
-	is "redis: it ends as it should" $? 0
+	redis_stop
 }
 
 # python: every `x = ...` takes a reference of the Ellipsis object and gives up the one of the

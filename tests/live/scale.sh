@@ -2,30 +2,6 @@
 # 24). All counts are exact; times are only shown.
 . "$(dirname "$0")/lib.sh"
 
-tell() {
-	echo "$1" >&9
-}
-
-# heard PATTERN: wait until the target has said it.
-heard() {
-	until_true has_line "$tmp/target.out" "$1"
-}
-
-leave() {
-	"$BIN/sendsig" INT "$prof"
-	wait "$prof"
-}
-
-# said KEY: the rest of the last of the target's lines that begin so.
-said() {
-	sed -n "s/^$1 //p" "$tmp/target.out" | tail -n 1
-}
-
-# has_lines PATTERN N: it has said it N times.
-has_lines() {
-	[ "$(grep -c "$1" "$tmp/target.out")" -ge "$2" ]
-}
-
 # centiseconds since the boot.
 now_cs() {
 	read -r up rest </proc/uptime
@@ -36,9 +12,7 @@ now_cs() {
 # them is traced or stopped.
 disarmed() {
 	"$BIN/peekdr" "$1" >"$tmp/dr7" 2>/dev/null
-	[ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7" &&
-		! grep -hq '^TracerPid:.*[1-9]' /proc/"$1"/task/*/status &&
-		! grep -hq '^State:.*[Tt] (' /proc/"$1"/task/*/status
+	[ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7" && untraced "$1"
 }
 
 # Case 24: the main thread has gone before the attach.

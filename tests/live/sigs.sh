@@ -4,31 +4,6 @@
 
 rounds=${ATTACH_ROUNDS:-20}
 
-# tell LINE: say it to the target, which goes on waiting.
-tell() {
-	echo "$1" >&9
-}
-
-# heard PATTERN [N]: wait until the target has said it (N times).
-heard() {
-	until_true has_lines "$1" "${2:-1}"
-}
-
-has_lines() {
-	[ "$(grep -c "$1" "$tmp/target.out")" -ge "$2" ]
-}
-
-# leave: end watchprof by SIGINT; its status.
-leave() {
-	"$BIN/sendsig" INT "$prof"
-	wait "$prof"
-}
-
-# said KEY: the rest of the target's line that begins so.
-said() {
-	sed -n "s/^$1 //p" "$tmp/target.out"
-}
-
 # warned FILE: how many lines of it are warnings about SIGTRAP.
 warned() {
 	grep -c 'warning.*SIGTRAP' "$1"

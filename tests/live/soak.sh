@@ -7,30 +7,6 @@ soak_rounds=${SOAK_ROUNDS:-60}
 churn_rounds=${CHURN_ROUNDS:-50}
 rounds=${ROUNDS:-50}
 
-tell() {
-	echo "$1" >&9
-}
-
-heard() {
-	until_true has_line "$tmp/target.out" "$1"
-}
-
-# said KEY: the rest of the target's line that begins so.
-said() {
-	sed -n "s/^$1 //p" "$tmp/target.out"
-}
-
-# free_and_running: no thread of the target is traced or stopped.
-free_and_running() {
-	! grep -hq '^TracerPid:.*[1-9]' /proc/"$target"/task/*/status 2>/dev/null &&
-		! grep -hq '^State:.*[Tt] (' /proc/"$target"/task/*/status 2>/dev/null
-}
-
-# disarmed: DR7 is 0 in every thread of the target.
-disarmed() {
-	"$BIN/peekdr" "$target" >"$tmp/dr7" && [ -s "$tmp/dr7" ] && ! grep -v ' 0$' "$tmp/dr7"
-}
-
 descriptors() {
 	ls "/proc/$target/fd" | wc -l
 }
@@ -64,7 +40,7 @@ one_round() {
 		"$BIN/sendsig" "$signal" "$prof"
 		wait "$prof" && [ "$(field "$tmp/report" end)" = "interrupted by SIG$signal" ]
 		;;
-	esac && [ "$(field "$tmp/report" complete)" = yes ] && free_and_running
+	esac && [ "$(field "$tmp/report" complete)" = yes ] && untraced "$target"
 }
 
 # soak NAME N WATCH: N rounds; reports the bad ones.
@@ -85,7 +61,7 @@ soak() {
 target "$BIN/steady" 8 0
 before=$(descriptors)
 soak "hot threads" "$soak_rounds" v
-disarmed
+all_clear "$target"
 ok $? "hot threads: every one is disarmed"
 is "hot threads: its descriptors" "$(descriptors)" "$before"
 go
@@ -98,7 +74,7 @@ tell hot
 soak "brief threads" "$churn_rounds" v:w
 tell quit
 heard '^quiet'
-disarmed
+all_clear "$target"
 ok $? "brief threads: those that remain are disarmed"
 is "brief threads: its descriptors" "$(descriptors)" "$before"
 go
@@ -129,11 +105,7 @@ redis_bench() {
 }
 
 redis() {
-	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >"$tmp/redis.out" 2>&1 &
-	target=$!
-	pids="$pids $target"
-	cli="redis-cli -s $tmp/redis"
-	until_true has_line "$tmp/redis.out" 'eady to accept connections'
+	redis_start
 	before=$(descriptors)
 	touch "$tmp/load"
 	redis_load &
@@ -150,13 +122,11 @@ redis() {
 	echo "# redis: $(head -n 1 "$tmp/load.end") of 200 commands while that lasted"
 	[ -z "$bench" ] || is "redis: its own benchmark sees no failure" "$(cat "$tmp/bench.end")" "failed 0"
 	is "redis: it still answers" "$($cli set last word) $($cli get last)" "OK word"
-	disarmed
+	all_clear "$target"
 	ok $? "redis: every thread is disarmed"
 	until_true same_descriptors
 	is "redis: its descriptors" "$(descriptors)" "$before"
-	$cli shutdown nosave 2>/dev/null
-	wait "$target"
-	is "redis: it ends as it should" $? 0
+	redis_stop
 }
 
 # Connections that were closed are so a moment later.
@@ -225,7 +195,7 @@ if [ -x $python ]; then
 	python_program >"$tmp/program.py"
 	target $python -I -S "$tmp/program.py"
 	soak "python" "$rounds" _Py_EllipsisObject/8:w
-	disarmed
+	all_clear "$target"
 	ok $? "python: every thread is disarmed"
 	go
 	is "python: it lives and ends as alone" $? 0
