@@ -39,6 +39,7 @@ go
 is "no main thread: the process ends as alone, watched" $? 7
 wait "$prof"
 is "no main thread: watchprof sees the end" "$? $(rows "$tmp/report" v:w)" "0 100 write_one"
+is "no main thread: how it ended is not known" "$(field "$tmp/report" end)" "the target has vanished"
 
 # It goes while it is watched.
 target "$BIN/leader" late
