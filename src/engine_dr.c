@@ -26,6 +26,7 @@
 #define STACK_LIMIT  (1U << 20)
 #define STOP_TIMEOUT NS_PER_S
 #define AWAIT_MAX    3
+#define ROUNDS_MAX   30
 #define RESCUE_NS    (2 * NS_PER_S)
 
 /* What is armed in one process. */
@@ -646,8 +647,11 @@ static void release_stopped(struct engine *engine)
 
 static void release_all(struct engine *engine)
 {
-	/* A thread born meanwhile shows itself in the second round. */
-	for (int round = 0; round < 2 && tracees_count(engine->tracees) > 0; round++) {
+	/* A thread born meanwhile shows itself in the second round. One that the others leave no
+	 * processor for is waited for: left as it is, it would die at its next hit. */
+	for (int round = 0; tracees_count(engine->tracees) > 0; round++) {
+		if (round >= 2 && (round >= ROUNDS_MAX || !tracees_are_due(engine->tracees)))
+			break;
 		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
 		release_stopped(engine);
 	}

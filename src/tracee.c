@@ -33,6 +33,9 @@
 #define LATELY_MAX   4
 #define TOLD_NS	     (NS_PER_S / 1000)
 
+/* A trap in flight comes as soon as its thread is given a processor; on a busy machine that may take long. */
+#define AWAIT_NS (10 * NS_PER_S)
+
 enum thread_state {
 	THREAD_RUNNING,
 	THREAD_READY,  /* stopped; its stop waits in the ready queue */
@@ -558,22 +561,38 @@ static size_t interrupt_running(struct tracees *tracees, pid_t pid)
 bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_now_ns() + timeout_ns;
+	bool is_late = false;
 	int status;
 	pid_t tid;
 
 	while (interrupt_running(tracees, pid) > 0) {
-		if (clock_now_ns() >= deadline)
+		if (is_late)
 			return false;
-		tid = sys_wait(&status, true);
-		if (tid == -EINTR)
+		/* It may be we who were not let run: a last look. */
+		is_late = clock_now_ns() >= deadline;
+		tid = sys_wait(&status, !is_late);
+		if (tid == -EINTR || tid == 0)
 			continue;
-		if (tid <= 0)
+		if (tid < 0)
 			return true; /* nobody is left */
 		status_take(tracees, tid, status);
 		drain(tracees);
 		park(tracees);
 	}
 	return true;
+}
+
+bool tracees_are_due(const struct tracees *tracees)
+{
+	struct procfs_status status;
+	struct thread *thread;
+
+	LIST_FOREACH (thread, &tracees->all, all) {
+		if (thread->state == THREAD_RUNNING && !tracees->is_emergency &&
+			procfs_status(thread->tid, &status) && !strchr("DZX", status.state))
+			return true;
+	}
+	return false;
 }
 
 void tracees_go(struct tracees *tracees, pid_t pid)
@@ -590,7 +609,8 @@ void tracees_go(struct tracees *tracees, pid_t pid)
 
 void tracee_await(struct tracees *tracees, struct thread *thread)
 {
-	uint64_t deadline = clock_now_ns() + NS_PER_S;
+	uint64_t deadline = clock_now_ns() + AWAIT_NS;
+	bool is_late = false;
 	int status;
 	pid_t tid;
 
@@ -602,8 +622,9 @@ void tracee_await(struct tracees *tracees, struct thread *thread)
 	 * detaching puts the thread back into the stop that its group is in. */
 	thread->state = THREAD_RUNNING;
 	sys_cont(thread->tid, 0);
-	while (thread->state == THREAD_RUNNING && clock_now_ns() < deadline) {
-		tid = sys_wait(&status, true);
+	while (thread->state == THREAD_RUNNING && !is_late) {
+		is_late = clock_now_ns() >= deadline;
+		tid = sys_wait(&status, !is_late);
 		if (tid > 0)
 			status_take(tracees, tid, status);
 		else if (tid != -EINTR)

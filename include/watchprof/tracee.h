@@ -74,6 +74,10 @@ void tracee_resume(struct tracees *tracees, struct thread *thread, int sig);
  * not stop in time (it sleeps uninterruptibly); its next stop is a TRACEE_VISIT. */
 bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns);
 
+/* Does a thread that was asked to stop still owe that only because it waits for a processor? (Not one that
+ * sleeps uninterruptibly.) */
+bool tracees_are_due(const struct tracees *tracees);
+
 /* End tracees_stop(): those that were stopped only by it run on. */
 void tracees_go(struct tracees *tracees, pid_t pid);
 
@@ -82,7 +86,7 @@ void tracees_go(struct tracees *tracees, pid_t pid);
  * before they are stopped; from now on nothing is allocated or freed. */
 void tracees_recover(struct tracees *tracees);
 
-/* Let a stopped thread run on until its next stop, which stays unreported; a second at most.
+/* Let a stopped thread run on until its next stop, which stays unreported; ten seconds at most.
  * It may end instead; it must be given to tracee_leave() in any case. */
 void tracee_await(struct tracees *tracees, struct thread *thread);
 

@@ -55,6 +55,21 @@ ok $? "a stopped target is still stopped afterwards"
 kill -CONT "$target"
 alive "a stopped target, continued"
 
+# A target that others leave no processor for is waited for: with its registers as they are it would die.
+if command -v chrt >/dev/null && command -v taskset >/dev/null; then
+	target taskset -c 0 chrt -i 0 "$BIN/steady" 2 0
+	attach --stack=0 -e v
+	timeout 6 nice -n -20 taskset -c 0 sh -c 'echo spins; while :; do :; done' >"$tmp/hog" 9>&- &
+	hog=$!
+	until_true has_line "$tmp/hog" spins
+	leave
+	is "a starved target: status 0" $? 0
+	alive "a starved target"
+	wait "$hog"
+else
+	skip "a starved target" "chrt or taskset is not installed"
+fi
+
 # The worker is who traces the target.
 tracer() {
 	awk '/^TracerPid/ { print $2 }' "/proc/$target/status"

@@ -527,6 +527,8 @@ static char state_of(const struct fake_thread *t)
 		return 'Z';
 	if (t->is_stopped)
 		return 't';
+	if (t->is_deaf)
+		return 'D';
 	return t->job_sig ? 'T' : 'S';
 }
 

@@ -306,6 +306,40 @@ static void test_deaf_thread_wakes(void **state)
 	assert_int_equal(fake_armed(P + 1), 0);
 }
 
+static void second_gets_a_processor(void)
+{
+	if (fake.now_ns > 1012 * NS_PER_S)
+		fake_wake(P + 1);
+}
+
+/* Others take all the processors for 12 seconds: the thread is waited for, and the rest is free. */
+static void test_starved_thread(void **state)
+{
+	struct engine *engine = armed_on(3);
+
+	(void)state;
+	fake_thread(P + 1)->is_deaf = true;
+	fake_thread(P + 1)->state = 'R';
+	fake.idle = second_gets_a_processor;
+	assert_in_range(engine_end(engine), 10 * NS_PER_S, 14 * NS_PER_S);
+	assert_false(fake_thread(P + 1)->is_traced);
+	assert_int_equal(fake_armed(P + 1), 0);
+}
+
+/* The same while its trap is awaited. */
+static void test_starved_trap(void **state)
+{
+	struct engine *engine = armed_on(2);
+
+	(void)state;
+	fake_hit_late(P + 1, 1);
+	fake_at(FAKE_CONT, 1, turns_deaf);
+	fake.idle = second_gets_a_processor;
+	engine_end(engine);
+	assert_int_equal(fake_thread(P + 1)->delivered[SIGTRAP], 0);
+	assert_true(fake_is_running(P + 1));
+}
+
 static void test_dead_leader(void **state)
 {
 	struct engine *engine = armed_on(3);
@@ -556,6 +590,8 @@ int main(void)
 		TEST(exec_while_closing),
 		TEST(deaf_thread),
 		TEST(deaf_thread_wakes),
+		TEST(starved_thread),
+		TEST(starved_trap),
 		TEST(dead_leader),
 		TEST(everybody_gone),
 		TEST(thread_born_while_closing),

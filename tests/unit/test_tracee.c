@@ -389,6 +389,22 @@ static void test_stop_loses_nothing(void **state)
 	assert_true(fake_is_running(P + 9));
 }
 
+static void stalled(pid_t tid)
+{
+	(void)tid;
+	fake.now_ns += 3 * NS_PER_S;
+}
+
+/* We ourselves were not let run for longer than the time: all have stopped meanwhile. */
+static void test_stop_stalled(void **state)
+{
+	struct tracees *tracees = tracee_attached(state, 3);
+
+	fake_at(FAKE_INTERRUPT, 3, stalled);
+	assert_true(tracees_stop(tracees, P, NS_PER_S));
+	tracees_go(tracees, P);
+}
+
 static void test_stop_timeout(void **state)
 {
 	struct tracees *tracees = tracee_attached(state, 3);
@@ -520,6 +536,7 @@ int main(void)
 		TEST(fairness),
 		TEST(stop_and_go),
 		TEST(stop_loses_nothing),
+		TEST(stop_stalled),
 		TEST(stop_timeout),
 		TEST(stop_while_ending),
 		TEST(stop_without_leader),
