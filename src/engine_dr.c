@@ -5,6 +5,7 @@
 #include "watchprof/dr_probe.h"
 #include "watchprof/engine.h"
 #include "watchprof/procfs.h"
+#include "watchprof/stack.h"
 #include "watchprof/sys.h"
 #include "watchprof/tracee.h"
 #include "watchprof/unwind.h"
@@ -22,8 +23,6 @@
 /* The hook is planned as one more span; its watch number is one that no watch has. */
 #define HOOK_WATCH   (WATCHES_MAX - 1)
 #define HOOK_BIT     (1ULL << HOOK_WATCH)
-#define STACK_FIRST  (16U << 10)
-#define STACK_LIMIT  (1U << 20)
 #define STOP_TIMEOUT NS_PER_S
 #define AWAIT_MAX    3
 #define ROUNDS_MAX   30
@@ -43,9 +42,8 @@ struct engine {
 	struct tracees *tracees;
 	LIST_HEAD(, process) processes; /* the one that had the last event first */
 	unsigned stack;
-	unsigned char *stack_bytes;
-	size_t stack_len;	/* how much is copied; grows where paths need it */
-	struct thread *held;	/* stopped until the next call of next() */
+	struct stack_reader *reader;
+	struct thread *held; /* stopped until the next call of next() */
 	int held_sig;
 	bool hook_due; /* the held thread is at the hook */
 	pid_t hook_pid;
@@ -236,8 +234,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	engine->tracees = tracees_new(target->is_followed);
 	LIST_INIT(&engine->processes);
 	engine->stack = target->stack;
-	engine->stack_len = STACK_FIRST;
-	engine->stack_bytes = mem_new(1, engine->stack_len);
+	engine->reader = stack_reader_new();
 	if (target->pid) {
 		*pid = target->pid;
 		result = tracees_attach(engine->tracees, target->pid, err);
@@ -247,7 +244,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	}
 	if (result) {
 		tracees_free(engine->tracees);
-		free(engine->stack_bytes);
+		stack_reader_free(engine->reader);
 		free(engine);
 		return NULL;
 	}
@@ -339,29 +336,6 @@ static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *
 	return result;
 }
 
-/* Copy what the path needs while the thread still stands. */
-static struct stack_image stack_copy(struct engine *engine, pid_t pid, uint64_t sp)
-{
-	ssize_t n = sys_memory_read(pid, sp, engine->stack_bytes, engine->stack_len);
-
-	return (struct stack_image){
-		.start = sp, .len = n > 0 ? (size_t)n : 0, .bytes = engine->stack_bytes};
-}
-
-/* The call path, from what was copied: the thread runs again already. */
-static void hit_unwind(struct engine *engine, struct process *process,
-	const struct user_regs_struct *regs, const struct stack_image *stack, struct hit *hit)
-{
-	int stack_short;
-
-	hit->n_frames = (uint16_t)unwind_path(process_unwinder(process), regs, stack, hit->frames,
-		engine->stack, &hit->path, &stack_short);
-	if (stack_short && stack->len == engine->stack_len && engine->stack_len < STACK_LIMIT) {
-		engine->stack_len *= 2;
-		engine->stack_bytes = mem_resize(engine->stack_bytes, engine->stack_len, 1);
-	}
-}
-
 /* At the first instruction of a function, the access was the operand of the call (or jump) that
  * led there: the caller is needed to tell whose it was. Its address is on top of the stack. */
 static void hit_caller(struct process *process, const struct tracee_event *event, struct hit *hit)
@@ -386,13 +360,12 @@ static uint8_t hit_kind(enum watch_access access)
 	}
 }
 
-/* A trap of the held thread that hit watches. Fills hit; the thread is resumed in between, before
- * the slow part, unless it stands at the hook. */
+/* A trap of the held thread that hit watches. Fills hit; then the thread is resumed, unless it stands
+ * at the hook. The path is made before, so that it may ask for more of the stack. */
 static void hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
 	uint64_t watches, uint8_t kind, const siginfo_t *info, int sig, struct hit *hit)
 {
 	struct user_regs_struct regs;
-	struct stack_image stack = {0};
 	bool has_regs;
 
 	hit->time_ns = clock_now_ns();
@@ -403,21 +376,22 @@ static void hit_make(struct engine *engine, struct process *process, const struc
 	hit->kind = kind;
 	hit->path = PATH_NONE;
 	hit->n_frames = 1;
+	memset(hit->signals, 0, sizeof(hit->signals));
 	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
 	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
 	has_regs = (engine->stack > 0 || info->si_code != TRAP_HWBKPT) &&
 		sys_regs_get(event->tid, &regs) == 0;
 	if (has_regs) {
 		hit->frames[0] = regs.rip;
-		if (engine->stack > 0)
-			stack = stack_copy(engine, event->pid, regs.rsp);
+		if (engine->stack > 0) {
+			unwinder_check(process_unwinder(process), hit->time_ns);
+			stack_path(engine->reader, process_unwinder(process), event->pid, &regs, engine->stack, hit);
+		}
 	}
 	if (engine->stack == 0 && !(kind & HIT_EXECUTE))
 		hit_caller(process, event, hit);
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, sig);
-	if (has_regs && engine->stack > 0)
-		hit_unwind(engine, process, &regs, &stack, hit);
 }
 
 /* The DR6 bits of the hook's slot. */
@@ -666,7 +640,7 @@ static void dr_engine_close(struct engine *engine)
 	tracees_free(engine->tracees);
 	while (!LIST_EMPTY(&engine->processes))
 		process_remove(LIST_FIRST(&engine->processes));
-	free(engine->stack_bytes);
+	stack_reader_free(engine->reader);
 	free(engine);
 }
 

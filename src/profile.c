@@ -114,8 +114,10 @@ static const char *keep(const char *text)
 	return text ? text_copy(text) : NULL;
 }
 
-/* The location of an address, looked up the first time. */
-static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uint64_t addr)
+/* The location of an address, looked up the first time. Named anew where it is that of a signal's
+ * frame: the C library's name for it tells nothing. */
+static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uint64_t addr,
+	bool is_signal)
 {
 	struct index *index = &profile->loc_index;
 	size_t b = hash_mix(hash_mix(0, image), addr) & (index->n_buckets - 1);
@@ -124,7 +126,8 @@ static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uin
 
 	for (; index->bucket[b]; b = (b + 1) & (index->n_buckets - 1)) {
 		entry = index->bucket[b] - 1;
-		if (profile->locs[entry].loc.addr == addr && profile->locs[entry].image == image)
+		if (profile->locs[entry].loc.addr == addr && profile->locs[entry].image == image &&
+			profile->locs[entry].is_signal == is_signal)
 			return entry;
 	}
 	if (profile->locate)
@@ -132,7 +135,9 @@ static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uin
 	profile->locs = array_room(
 		profile->locs, profile->n_locs, &profile->cap_locs, 1, sizeof(*profile->locs));
 	entry = (uint32_t)profile->n_locs;
-	profile->locs[entry] = (struct loc_entry){.image = image, .loc = found};
+	if (is_signal)
+		found.function = SIGNAL_FRAME;
+	profile->locs[entry] = (struct loc_entry){.image = image, .is_signal = is_signal, .loc = found};
 	profile->locs[entry].loc.addr = addr;
 	profile->locs[entry].loc.function = keep(found.function);
 	profile->locs[entry].loc.file = keep(found.file);
@@ -155,8 +160,21 @@ static bool path_equal(const struct profile *profile, const struct path *path, c
 		(path->n_frames == 0 || memcmp(profile->frame_addrs + path->first, frames, path->n_frames * sizeof(*frames)) == 0);
 }
 
-/* Append a path: its raw addresses, and the location of each, which lies in the
- * instruction before the saved one unless that instruction has not run yet. */
+static bool is_signal(const struct hit *hit, size_t i)
+{
+	return hit->signals[i / 64] >> i % 64 & 1;
+}
+
+/* Where a frame of a path is: in the instruction before the saved one, unless that instruction has not
+ * run yet, or was interrupted. A signal's frame was called by nobody and is named by what it is. */
+static uint32_t frame_loc(struct profile *profile, const struct hit *hit, bool executes, size_t i)
+{
+	bool is_exact = i == 0 ? executes : is_signal(hit, i - 1) || is_signal(hit, i);
+
+	return loc_find(profile, hit->pid, hit->image, hit->frames[i] - !is_exact, is_signal(hit, i));
+}
+
+/* Append a path: its raw addresses, and the location of each. */
 static uint32_t path_append(struct profile *profile, const struct hit *hit, struct path path)
 {
 	size_t cap = profile->cap_frames;
@@ -168,10 +186,8 @@ static uint32_t path_append(struct profile *profile, const struct hit *hit, stru
 	profile->frame_locs = array_room(profile->frame_locs, profile->n_frames, &profile->cap_frames,
 		hit->n_frames, sizeof(uint32_t));
 	for (size_t i = 0; i < hit->n_frames; i++) {
-		uint64_t addr = hit->frames[i] - (i > 0 || !path.executes);
-
 		profile->frame_addrs[path.first + i] = hit->frames[i];
-		profile->frame_locs[path.first + i] = loc_find(profile, hit->pid, hit->image, addr);
+		profile->frame_locs[path.first + i] = frame_loc(profile, hit, path.executes, i);
 	}
 	profile->n_frames += hit->n_frames;
 	profile->paths = array_room(

@@ -15,6 +15,7 @@ struct index {
 struct loc_entry {
 	struct loc loc;
 	uint32_t image;
+	bool is_signal;
 	bool is_skipped; /* when it comes to whom to blame */
 };
 

@@ -1,20 +1,15 @@
-/* unwind.c owns the only use of libunwind: its generic (remote) unwinder, with accessors of
- * our own over the copied stack, and the search for a module's unwind table. */
-#include "watchprof/unwind.h"
+/* unwind.c owns the walk along the frames, and the only use of libunwind: its generic (remote)
+ * unwinder, with accessors of our own over the copied stack. The walk goes by rows (unwind_cfi.c,
+ * kept by unwind_cache.c); libunwind is asked where a row is an expression, as in procedure linkage
+ * tables, and for code whose file cannot be opened. Without rules it never guesses. */
+#include "unwind_private.h"
 
-#include "watchprof/hit.h"
-#include "watchprof/procfs.h"
-#include "watchprof/sys.h"
 #include "watchprof/util.h"
 
-#include <elf.h>
 #include <libunwind.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <ucontext.h>
 
 /* The library exports its search in a remote binary-search table under the name that this macro
  * makes; its installed headers do not declare it. */
@@ -22,209 +17,121 @@
 int search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
 	unw_proc_info_t *out, int need_unwind_info, void *arg);
 
-/* One mapping. Of executable ones, the .eh_frame_hdr of the file they belong to. */
-struct area {
-	uint64_t start, end;
-	bool is_code;
-	bool is_live; /* private memory that changes while the process runs: stacks, heap */
-	/* What the mapping holds, of constant ones: the file mapped here as well, or a copy of the
-	 * vdso. It outlives the process, whose last hits are unwound after its end. */
-	const unsigned char *bytes;
-	bool is_copy;
-	uint64_t table;	      /* address of .eh_frame_hdr; 0: the file has none */
-	uint64_t table_start; /* address of the first entry of its search table */
-	uint64_t n_entries;
-};
-
-#define ENTRIES_MAX 256
+#define ENTRIES_MAX       256
+#define TABLE_ENTRY_WORDS 2 /* of 4 bytes: start of function, its FDE */
+#define CHECK_PERIOD      (NS_PER_S / 10)
+#define CHECK_SHARE       50 /* the time between two checks, in times of what one takes */
 
 struct unwinder {
-	pid_t pid;
 	unw_addr_space_t space;
-	struct area *areas; /* by address */
-	size_t n_areas;
+	struct map map;
 	bool is_read;
+	struct row_cache *rows;
+	uint64_t check_due_ns;
 	struct {
 		uint64_t ip;
 		bool is_entry;
 	} entries[ENTRIES_MAX]; /* by a hash of ip */
-	uint64_t missed_page; /* the last page found in no mapping */
 	/* The unwind under way. */
-	const struct user_regs_struct *regs;
+	struct frame *frame;
 	const struct stack_image *stack;
-	int stack_short;
+	size_t n_stack;
+	struct unwinding *out;
 };
 
-/* The head of .eh_frame_hdr, as the Linux Standard Base (core, "Exception Frames") lays it out,
- * in the only form that has a table which can be searched. */
-struct eh_frame_hdr {
-	uint8_t version, frame_encoding, count_encoding, table_encoding;
-	int32_t frame;
-	uint32_t count;
-} __attribute__((packed));
+/* The registers of one frame; what is not known of callers has no bit in known. */
+struct frame {
+	uint64_t reg[DWARF_REGS];
+	uint32_t known;
+	bool is_exact; /* the next instruction to run, not the one behind a call */
+};
 
-#define PAGE_BYTES		4096
-#define ENCODING_UDATA4		0x03
-#define ENCODING_DATAREL_SDATA4 0x3b
-#define TABLE_ENTRY_WORDS	2 /* of 4 bytes: start of function, its FDE */
+/* --- mappings --------------------------------------------------------------------------------- */
 
-static const struct area *area_search(const struct unwinder *unwinder, uint64_t addr);
-
-/* Constant memory of the process, from our own view of it where there is one. */
-static bool target_read(const struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
+static void maps_renew(struct unwinder *unwinder)
 {
-	const struct area *area = area_search(unwinder, addr);
-
-	if (area && area->bytes && area->end - addr >= len) {
-		memcpy(out, area->bytes + (addr - area->start), len);
-		return true;
-	}
-	return sys_memory_read(unwinder->pid, addr, out, len) == (ssize_t)len;
-}
-
-/* Read the table's head; a table in another form is as good as none. */
-static void table_read(const struct unwinder *unwinder, struct area *area, uint64_t addr)
-{
-	struct eh_frame_hdr head;
-
-	if (!target_read(unwinder, addr, &head, sizeof(head)) || head.version != 1 ||
-		head.count_encoding != ENCODING_UDATA4 || head.table_encoding != ENCODING_DATAREL_SDATA4)
-		return;
-	area->table = addr;
-	area->table_start = addr + sizeof(head);
-	area->n_entries = head.count;
-}
-
-/* Find PT_GNU_EH_FRAME through the program headers that are mapped at base, where the file
- * begins. The load bias is base minus the address that the first segment asks for. */
-static void table_find(const struct unwinder *unwinder, struct area *area, uint64_t base)
-{
-	Elf64_Ehdr head;
-	Elf64_Phdr segment;
-	uint64_t table = 0, first = UINT64_MAX;
-
-	if (!target_read(unwinder, base, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG))
-		return;
-	for (unsigned i = 0; i < head.e_phnum; i++) {
-		if (!target_read(unwinder, base + head.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
-			return;
-		if (segment.p_type == PT_LOAD && segment.p_vaddr - segment.p_offset < first)
-			first = segment.p_vaddr - segment.p_offset;
-		if (segment.p_type == PT_GNU_EH_FRAME)
-			table = segment.p_vaddr;
-	}
-	if (table && first != UINT64_MAX)
-		table_read(unwinder, area, base - first + table);
-}
-
-static void areas_free(struct unwinder *unwinder)
-{
-	for (size_t i = 0; i < unwinder->n_areas; i++) {
-		struct area *area = &unwinder->areas[i];
-
-		if (area->is_copy)
-			free((void *)area->bytes);
-		else if (area->bytes)
-			munmap((void *)area->bytes, area->end - area->start);
-	}
-	free(unwinder->areas);
-	unwinder->areas = NULL;
-	unwinder->n_areas = 0;
-}
-
-/* Get a view of a constant mapping: tables and code, not what programs write to. A file that
- * ends before the mapping does (replaced in place) would fault, and is left out. */
-static void area_view(const struct unwinder *unwinder, struct area *area, const struct procfs_map *map)
-{
-	uint64_t len = map->end - map->start;
-	struct stat st;
-	char *name;
-	void *view;
-	int fd;
-
-	if (map->writable || !map->readable)
-		return;
-	if (strcmp(map->path, "[vdso]") == 0) {
-		area->bytes = mem_new(1, len);
-		area->is_copy = true;
-		sys_memory_read(unwinder->pid, map->start, (void *)area->bytes, len);
-	}
-	if (map->path[0] != '/')
-		return;
-	fd = procfs_map_open(unwinder->pid, map, &name);
-	free(name);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size + PAGE_BYTES > map->offset + len) {
-		view = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, (off_t)map->offset);
-		if (view != MAP_FAILED)
-			area->bytes = view;
-	}
-	close(fd);
-}
-
-static void areas_read(struct unwinder *unwinder)
-{
-	size_t n, base = 0;
-	struct procfs_map *maps = procfs_maps(unwinder->pid, &n);
+	bool is_changed = map_read(&unwinder->map);
 
 	unwinder->is_read = true;
-	if (!maps)
-		return; /* it has ended: what is known stays */
-	areas_free(unwinder);
-	unwinder->areas = mem_new(n, sizeof(*unwinder->areas));
-	unwinder->n_areas = n;
-	for (size_t i = 0; i < n; i++) {
-		unwinder->areas[i] = (struct area){.start = maps[i].start,
-			.end = maps[i].end,
-			.is_code = maps[i].executable,
-			.is_live = maps[i].writable && maps[i].path[0] != '/'};
-		area_view(unwinder, &unwinder->areas[i], &maps[i]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		/* The mapping of a file's beginning stands before those of its other parts. */
-		if (maps[i].offset == 0)
-			base = i;
-		if (maps[i].executable && maps[i].path[0] && strcmp(maps[base].path, maps[i].path) == 0)
-			table_find(unwinder, &unwinder->areas[i], maps[base].start);
-	}
-	procfs_maps_free(maps, n);
+	if (!is_changed)
+		return;
+	row_cache_clear(unwinder->rows);
+	memset(unwinder->entries, 0, sizeof(unwinder->entries));
+	unw_flush_cache(unwinder->space, 0, 0);
 }
 
-static const struct area *area_search(const struct unwinder *unwinder, uint64_t ip)
+static bool is_missed(const struct map *map, uint64_t addr)
 {
-	size_t low = 0, high = unwinder->n_areas;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (ip >= unwinder->areas[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
+	for (size_t i = 0; i < MISSED_MAX; i++) {
+		if (map->missed[i] == addr >> 12)
+			return true;
 	}
-	if (low == unwinder->n_areas || ip < unwinder->areas[low].start)
-		return NULL;
-	return &unwinder->areas[low];
+	return false;
 }
 
-static const struct area *area_find(struct unwinder *unwinder, uint64_t ip)
+/* The mapping with an address; if none is known, they may have changed. */
+static const struct area *area_find(struct unwinder *unwinder, uint64_t addr)
 {
-	const struct area *area = area_search(unwinder, ip);
+	struct map *map = &unwinder->map;
+	const struct area *area = map_search(map, addr);
 
-	if (area || (unwinder->is_read && unwinder->missed_page == ip >> 12))
+	if (area || (unwinder->is_read && is_missed(map, addr)))
 		return area;
-	areas_read(unwinder);
-	area = area_search(unwinder, ip);
+	maps_renew(unwinder);
+	area = map_search(map, addr);
 	if (!area)
-		unwinder->missed_page = ip >> 12;
+		map->missed[map->n_missed++ % MISSED_MAX] = addr >> 12;
 	return area;
 }
+
+void unwinder_flush(struct unwinder *unwinder)
+{
+	maps_renew(unwinder);
+}
+
+void unwinder_check(struct unwinder *unwinder, uint64_t now_ns)
+{
+	uint64_t took, pause;
+
+	if (now_ns < unwinder->check_due_ns)
+		return;
+	if (unwinder->check_due_ns) /* the first hit finds out by itself */
+		maps_renew(unwinder);
+	took = clock_now_ns() - now_ns;
+	pause = took * CHECK_SHARE;
+	unwinder->check_due_ns = now_ns + (pause > CHECK_PERIOD ? pause : CHECK_PERIOD);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* A word of the stack. It comes from the copies: the live one may have moved on. */
+static bool stack_word(struct unwinder *unwinder, uint64_t addr, uint64_t *value)
+{
+	struct unwinding *out = unwinder->out;
+
+	for (size_t i = 0; i < unwinder->n_stack; i++) {
+		const struct stack_image *image = &unwinder->stack[i];
+		uint64_t offset = addr - image->start;
+
+		if (image->len < sizeof(*value) || offset > image->len - sizeof(*value))
+			continue;
+		memcpy(value, image->bytes + offset, sizeof(*value));
+		if (i == 0 && offset + sizeof(*value) > out->used)
+			out->used = offset + sizeof(*value);
+		return true;
+	}
+	out->is_short = true;
+	out->missing = addr;
+	return false;
+}
+
+/* --- libunwind -------------------------------------------------------------------------------- */
 
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *out,
 	int need_unwind_info, void *arg)
 {
-	const struct area *area = area_find(arg, ip);
+	struct unwinder *unwinder = arg;
+	const struct area *area = area_find(unwinder, ip);
 	unw_dyn_info_t info = {0};
 
 	if (!area || !area->table)
@@ -234,7 +141,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	info.end_ip = area->end;
 	info.u.rti.segbase = area->table;
 	info.u.rti.table_data = area->table_start;
-	info.u.rti.table_len = area->n_entries * TABLE_ENTRY_WORDS * sizeof(uint32_t) / sizeof(unw_word_t);
+	info.u.rti.table_len =
+		area->n_entries * TABLE_ENTRY_WORDS * sizeof(uint32_t) / sizeof(unw_word_t);
 	return search_unwind_table(space, ip, &info, out, need_unwind_info, arg);
 }
 
@@ -253,55 +161,43 @@ static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *out, void 
 	return -UNW_ENOINFO;
 }
 
-/* The stack comes from the copy; the live one has moved on. Everything else (unwind tables,
- * code at a signal frame, pointers to personality routines) is constant and comes from the
- * process. Live memory beyond the copy must not be read late. */
-static int access_mem(unw_addr_space_t space, unw_word_t addr, unw_word_t *value, int write, void *arg)
+/* Unwind tables, code at a signal frame, pointers to personality routines are constant and come
+ * from the process or its files; everything else is stack. */
+static int access_mem(
+	unw_addr_space_t space, unw_word_t addr, unw_word_t *value, int write, void *arg)
 {
 	struct unwinder *unwinder = arg;
-	const struct stack_image *stack = unwinder->stack;
 	const struct area *area;
 
 	(void)space;
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (addr >= stack->start && addr - stack->start + sizeof(*value) <= stack->len) {
-		memcpy(value, stack->bytes + (addr - stack->start), sizeof(*value));
-		return 0;
-	}
-	area = area_find(unwinder, addr);
-	if (area && area->is_live) {
-		unwinder->stack_short = 1;
-		return -UNW_EINVAL;
-	}
-	return target_read(unwinder, addr, value, sizeof(*value)) ? 0 : -UNW_EINVAL;
+	area = map_search(&unwinder->map, addr);
+	if (area && area->bytes)
+		return map_bytes(&unwinder->map, addr, value, sizeof(*value)) ? 0 : -UNW_EINVAL;
+	return stack_word(unwinder, addr, value) ? 0 : -UNW_EINVAL;
 }
 
-static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *value, int write, void *arg)
+/* libunwind numbers these registers as DWARF does. */
+static int access_reg(
+	unw_addr_space_t space, unw_regnum_t reg, unw_word_t *value, int write, void *arg)
 {
-	static const size_t offsets[] = {
-#define REG(unw, user) [unw] = offsetof(struct user_regs_struct, user) + 1
-		REG(UNW_X86_64_RAX, rax), REG(UNW_X86_64_RDX, rdx), REG(UNW_X86_64_RCX, rcx),
-		REG(UNW_X86_64_RBX, rbx), REG(UNW_X86_64_RSI, rsi), REG(UNW_X86_64_RDI, rdi),
-		REG(UNW_X86_64_RBP, rbp), REG(UNW_X86_64_RSP, rsp), REG(UNW_X86_64_R8, r8),
-		REG(UNW_X86_64_R9, r9),	  REG(UNW_X86_64_R10, r10), REG(UNW_X86_64_R11, r11),
-		REG(UNW_X86_64_R12, r12), REG(UNW_X86_64_R13, r13), REG(UNW_X86_64_R14, r14),
-		REG(UNW_X86_64_R15, r15), REG(UNW_X86_64_RIP, rip),
-#undef REG
-	};
 	const struct unwinder *unwinder = arg;
+	const struct frame *frame = unwinder->frame;
 
 	(void)space;
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (reg < 0 || (size_t)reg >= ARRAY_LEN(offsets) || !offsets[reg])
+	if (reg < 0 || reg > DWARF_RA || !(frame->known & 1U << reg))
 		return -UNW_EBADREG;
-	memcpy(value, (const char *)unwinder->regs + offsets[reg] - 1, sizeof(*value));
+	*value = frame->reg[reg];
+	if (reg == DWARF_RA)
+		*value -= !frame->is_exact; /* its rules are those of the call in front */
 	return 0;
 }
 
-static int access_fpreg(unw_addr_space_t space, unw_regnum_t reg, unw_fpreg_t *value, int write,
-	void *arg)
+static int access_fpreg(
+	unw_addr_space_t space, unw_regnum_t reg, unw_fpreg_t *value, int write, void *arg)
 {
 	(void)space;
 	(void)reg;
@@ -345,7 +241,8 @@ struct unwinder *unwinder_new(pid_t pid)
 	};
 	struct unwinder *unwinder = mem_new(1, sizeof(*unwinder));
 
-	unwinder->pid = pid;
+	unwinder->map.pid = pid;
+	unwinder->rows = row_cache_new();
 	unwinder->space = unw_create_addr_space(&accessors, 0);
 	if (!unwinder->space)
 		die("out of memory (libunwind)");
@@ -358,82 +255,225 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	unw_destroy_addr_space(unwinder->space);
-	areas_free(unwinder);
+	row_cache_free(unwinder->rows);
+	map_free(&unwinder->map);
 	free(unwinder);
-}
-
-void unwinder_flush(struct unwinder *unwinder)
-{
-	areas_read(unwinder);
-	memset(unwinder->entries, 0, sizeof(unwinder->entries));
-	unwinder->missed_page = 0;
-	unw_flush_cache(unwinder->space, 0, 0);
 }
 
 bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
 {
 	size_t i = (ip ^ ip >> 8) % ENTRIES_MAX;
-	struct stack_image nothing = {0};
+	struct unwinding nothing;
 	unw_proc_info_t info;
 
 	if (unwinder->entries[i].ip == ip)
 		return unwinder->entries[i].is_entry;
-	unwinder->stack = &nothing;
-	unwinder->entries[i].ip = ip;
+	unwinder->out = &nothing;
+	unwinder->n_stack = 0;
 	unwinder->entries[i].is_entry =
 		find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0 && info.start_ip == ip;
+	unwinder->entries[i].ip = ip; /* at last: the search may have cleared all */
 	return unwinder->entries[i].is_entry;
 }
 
-/* May the unwinder go on from this frame? Without a table the library would guess along
- * frame pointers that may not be there. */
-static bool has_rules(struct unwinder *unwinder, uint64_t ip)
-{
-	const struct area *area = area_find(unwinder, ip);
+/* --- rows ------------------------------------------------------------------------------------- */
 
-	return area && area->table;
+/* `mov $__NR_rt_sigreturn,%rax; syscall`: what a signal handler returns to, in every C library; the
+ * kernel's documentation names no other way. musl's has no unwind rules. */
+#define SIGRETURN_SYSCALL 7 /* where in it the second instruction is */
+static const unsigned char sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+/* The kernel's signal frame (struct rt_sigframe): the handler's return has left the stack pointer
+ * at the saved context. */
+#define SAVED(reg, context)                                                                        \
+	{                                                                                          \
+		reg, RULE_AT, DWARF_RSP,                                                           \
+			(int32_t)(offsetof(ucontext_t, uc_mcontext.gregs) +                        \
+				  (context) * sizeof(greg_t))                                      \
+	}
+static const struct row sigreturn_row = {
+	.kind = ROW_RULES,
+	.is_signal = true,
+	.n = 17,
+	.cfa = SAVED(DWARF_CFA, REG_RSP),
+	.rules = {SAVED(DWARF_RA, REG_RIP), SAVED(0, REG_RAX), SAVED(1, REG_RDX), SAVED(2, REG_RCX),
+		SAVED(DWARF_RBX, REG_RBX), SAVED(4, REG_RSI), SAVED(5, REG_RDI),
+		SAVED(DWARF_RBP, REG_RBP), SAVED(DWARF_RSP, REG_RSP), SAVED(8, REG_R8),
+		SAVED(9, REG_R9), SAVED(10, REG_R10), SAVED(11, REG_R11), SAVED(12, REG_R12),
+		SAVED(13, REG_R13), SAVED(14, REG_R14), SAVED(15, REG_R15)},
+};
+#undef SAVED
+
+static bool is_sigreturn(const struct area *area, uint64_t ip)
+{
+	return area->bytes && ip >= area->start && area->end - ip >= sizeof(sigreturn_code) &&
+	       memcmp(area->bytes + (ip - area->start), sigreturn_code, sizeof(sigreturn_code)) ==
+		       0;
 }
 
-size_t unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
-	const struct stack_image *stack, uint64_t *frames, size_t max, uint8_t *path,
-	int *stack_short)
+/* The row of a frame that has not been seen before. */
+static struct row row_make(const struct area *area, uint64_t ip, bool is_exact)
 {
-	unw_cursor_t cursor;
-	unw_word_t ip = regs->rip, sp = regs->rsp, next_ip, next_sp;
-	bool is_signal;
-	size_t n = 0;
-	int step;
+	struct module *module = area->module;
+	struct row row = {.kind = ROW_NONE};
 
-	unwinder->regs = regs;
-	unwinder->stack = stack;
-	unwinder->stack_short = 0;
-	frames[n++] = ip;
-	*path = PATH_BROKEN;
-	if (unw_init_remote(&cursor, unwinder->space, unwinder))
-		goto out;
-	for (;;) {
-		if (!has_rules(unwinder, ip))
-			break;
-		is_signal = unw_is_signal_frame(&cursor) > 0; /* may lie on a stack of its own */
-		step = unw_step(&cursor);
-		if (step < 0)
-			break;
-		if (step == 0 || unw_get_reg(&cursor, UNW_REG_IP, &next_ip) || next_ip == 0) {
-			*path = PATH_WHOLE;
-			break;
-		}
-		if (unw_get_reg(&cursor, UNW_REG_SP, &next_sp) || (next_sp <= sp && !is_signal && n > 1))
-			break; /* no progress: the callers' frames lie at higher addresses */
-		if (n == max) {
-			*path = PATH_TRUNCATED;
-			break;
-		}
-		frames[n++] = ip = next_ip;
-		sp = next_sp;
+	/* A restorer without rules may stand right behind a function that has some. */
+	if (!is_exact && is_sigreturn(area, ip))
+		return sigreturn_row;
+	if (!module->is_looked_at) {
+		module->is_looked_at = true;
+		module->cfi = cfi_new(module->image, module->len);
 	}
-out:
-	*stack_short = unwinder->stack_short;
-	if (unwinder->stack_short)
-		*path = PATH_TRUNCATED;
-	return n;
+	if (module->cfi)
+		cfi_row(module->cfi, ip - !is_exact + area->to_vaddr, &row);
+	if (row.kind == ROW_NONE &&
+		(is_sigreturn(area, ip) || is_sigreturn(area, ip - SIGRETURN_SYSCALL)))
+		return sigreturn_row; /* it stands in there itself */
+	return row;
+}
+
+/* The row of a frame; NULL: there are no rules. Only code of files has rows that stay; what a
+ * compiler at run time wrote has none at all. */
+static const struct row *row_find(struct unwinder *unwinder, const struct frame *frame)
+{
+	uint64_t ip = frame->reg[DWARF_RA], key = ip << 1 | frame->is_exact;
+	const struct row *row = row_cache_find(unwinder->rows, key);
+	const struct area *area;
+	struct row made;
+
+	if (row)
+		return row;
+	area = area_find(unwinder, ip - !frame->is_exact);
+	if (!area || !area->is_code || !area->module)
+		return NULL;
+	made = row_make(area, ip, frame->is_exact);
+	return row_cache_put(unwinder->rows, key, &made);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static bool rule_value(struct unwinder *unwinder, const struct frame *frame,
+	const struct rule *rule, uint64_t *value)
+{
+	if (rule->kind == RULE_UNDEFINED || !(frame->known & 1U << rule->base))
+		return false;
+	*value = frame->reg[rule->base] + (uint64_t)(int64_t)rule->offset;
+	return rule->kind == RULE_IS || stack_word(unwinder, *value, value);
+}
+
+/* From a frame to its caller by the row. A register that cannot be had is not known there; without
+ * frame address or return address there is no caller. */
+static bool step_by_row(struct unwinder *unwinder, const struct row *row, struct frame *frame)
+{
+	struct frame caller;
+
+	if (!rule_value(unwinder, frame, &row->cfa, &frame->reg[DWARF_CFA]))
+		return false;
+	frame->known |= 1U << DWARF_CFA;
+	caller = *frame;
+	caller.reg[DWARF_RSP] = frame->reg[DWARF_CFA];
+	for (unsigned i = 0; i < row->n; i++) {
+		const struct rule *rule = &row->rules[i];
+
+		caller.known |= 1U << rule->reg;
+		if (rule_value(unwinder, frame, rule, &caller.reg[rule->reg]))
+			continue;
+		if (rule->kind != RULE_UNDEFINED)
+			return false;
+		caller.known &= ~(1U << rule->reg);
+	}
+	*frame = caller;
+	frame->is_exact = row->is_signal;
+	return true;
+}
+
+/* The same by libunwind, of which a new cursor is made at the frame. */
+static bool step_by_library(struct unwinder *unwinder, const struct row *row, struct frame *frame)
+{
+	static const unw_regnum_t kept[] = {UNW_X86_64_RBX, UNW_X86_64_RBP, UNW_X86_64_RSP,
+		UNW_X86_64_R12, UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15, UNW_X86_64_RIP};
+	const struct area *area = area_find(unwinder, frame->reg[DWARF_RA]);
+	struct frame caller = {.is_exact = row->is_signal};
+	unw_cursor_t cursor;
+	unw_word_t value;
+
+	if (!area || !area->table)
+		return false; /* it would guess */
+	unwinder->frame = frame;
+	if (unw_init_remote(&cursor, unwinder->space, unwinder) || unw_step(&cursor) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		if (unw_get_reg(&cursor, kept[i], &value))
+			continue;
+		caller.reg[kept[i]] = value;
+		caller.known |= 1U << kept[i];
+	}
+	*frame = caller;
+	return frame->known & 1U << DWARF_RA && frame->known & 1U << DWARF_RSP;
+}
+
+static void frame_start(struct frame *frame, const struct user_regs_struct *regs)
+{
+	*frame = (struct frame){
+		.reg = {regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi, regs->rbp,
+			regs->rsp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13,
+			regs->r14, regs->r15, regs->rip},
+		.known = (1U << DWARF_CFA) - 1,
+		.is_exact = true,
+	};
+}
+
+/* One frame on. False: the path ends here, and out says how. */
+static bool path_step(struct unwinder *unwinder, struct frame *frame, struct unwinding *out)
+{
+	const struct row *row = row_find(unwinder, frame);
+	uint64_t sp = frame->reg[DWARF_RSP];
+	bool is_signal;
+
+	if (!row || row->kind == ROW_NONE)
+		return false;
+	is_signal = row->is_signal; /* the row may go away meanwhile */
+	if (row->kind == ROW_END) {
+		out->end = PATH_WHOLE;
+		return false;
+	}
+	if (is_signal)
+		out->signals[(out->n - 1) / 64] |= 1ULL << (out->n - 1) % 64;
+	if (row->kind == ROW_LIBRARY ? !step_by_library(unwinder, row, frame)
+				     : !step_by_row(unwinder, row, frame))
+		return false;
+	if (frame->reg[DWARF_RA] == 0) {
+		out->end = PATH_WHOLE;
+		return false;
+	}
+	/* No progress: callers' frames lie at higher addresses, but for what a signal interrupted,
+	 * which may have had another stack. */
+	if (frame->reg[DWARF_RSP] <= sp && !is_signal && out->n > 1)
+		return false;
+	if (out->n == out->max) {
+		out->end = PATH_TRUNCATED;
+		return false;
+	}
+	return true;
+}
+
+void unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
+	const struct stack_image *stack, size_t n, struct unwinding *out)
+{
+	struct frame frame;
+
+	unwinder->stack = stack;
+	unwinder->n_stack = n;
+	unwinder->out = out;
+	out->end = PATH_BROKEN;
+	out->is_short = false;
+	out->used = 0;
+	memset(out->signals, 0, sizeof(out->signals));
+	frame_start(&frame, regs);
+	out->frames[0] = regs->rip;
+	out->n = 1;
+	while (path_step(unwinder, &frame, out))
+		out->frames[out->n++] = frame.reg[DWARF_RA];
+	if (out->is_short)
+		out->end = PATH_TRUNCATED;
 }

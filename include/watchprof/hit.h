@@ -36,6 +36,9 @@ struct hit {
 	/* frames[0]: the saved instruction pointer: behind the access, or the instruction itself
 	 * for HIT_EXECUTE. Then return addresses, innermost first. */
 	uint64_t frames[STACK_DEPTH_MAX];
+	/* Bit i: frame i is a signal's, put there by the kernel; the frame behind it did not call, but
+	 * was interrupted at the instruction that it goes on with. */
+	uint64_t signals[STACK_DEPTH_MAX / 64];
 };
 
 #endif

@@ -13,6 +13,9 @@
 
 #define SITES_MAX_DEFAULT 100000
 
+/* The function name of a frame that the kernel made to deliver a signal. */
+#define SIGNAL_FRAME "[signal]"
+
 /* Where an address lies. Strings are NULL and line is 0 where nothing is known. */
 struct loc {
 	uint64_t addr;	      /* the address looked up */

@@ -1,8 +1,10 @@
-/* unwind: from a register set and a copy of the stack to the call path. Never asks for a
+/* unwind: from a register set and copies of the stack to the call path. Never asks for a
  * stopped thread: what it reads from the process besides (unwind tables, code) does
  * not change while it runs. */
 #ifndef WATCHPROF_UNWIND_H
 #define WATCHPROF_UNWIND_H
+
+#include "watchprof/hit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +14,7 @@
 
 struct unwinder;
 
-/* A copy of len bytes of the stack from address start (the stack pointer) upwards. */
+/* A copy of len bytes of memory from address start upwards. */
 struct stack_image {
 	uint64_t start;
 	size_t len;
@@ -25,15 +27,35 @@ void unwinder_free(struct unwinder *unwinder);
 /* Mappings have come or gone: look at them anew, while the process lives. */
 void unwinder_flush(struct unwinder *unwinder);
 
+/* The same, where nobody tells of changes: the mappings are looked at if the last time is long
+ * ago, so that code which was replaced by other code at the same address is noticed within a tenth
+ * of a second (of two hundredths of the time at most). now_ns: CLOCK_MONOTONIC. */
+void unwinder_check(struct unwinder *unwinder, uint64_t now_ns);
+
 /* Is this address the first instruction of a function, by the unwind tables? Remembered, so that
  * asking again costs nothing. */
 bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip);
 
-/* Write up to max frames (>= 1): the instruction pointer, then return addresses, innermost first.
- * Returns their number; *path becomes an enum hit_path. *stack_short is set
- * where the copy of the stack ended too early. */
-size_t unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
-	const struct stack_image *stack, uint64_t *frames, size_t max, uint8_t *path,
-	int *stack_short);
+/* A path being made. */
+struct unwinding {
+	uint64_t *frames; /* the caller's: the instruction pointer, then return addresses, innermost
+			     first */
+	size_t max;       /* room in frames (>= 1) */
+	size_t n;
+	uint8_t end; /* enum hit_path */
+	/* Bit i: frame i is a signal's: the kernel put it there, nothing called it, and the frame
+	 * behind it was interrupted, not left by a call. */
+	uint64_t signals[STACK_DEPTH_MAX / 64];
+	/* Set where the copies did not have what was needed (end is PATH_TRUNCATED then). */
+	bool is_short;
+	uint64_t missing; /* the eight bytes at this address */
+	/* How far into the first copy the path led, in bytes. */
+	size_t used;
+};
+
+/* Make the path from the registers and n copies of the stack. frames and max are the caller's, the
+ * rest is filled in. */
+void unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
+	const struct stack_image *stack, size_t n, struct unwinding *out);
 
 #endif

@@ -448,6 +448,36 @@ static void test_no_frames(void **state)
 	profile_free(profile);
 }
 
+/* A signal's frame is named by what it is, and it and the frame that it interrupted are looked up
+ * where they stand; the same address under no signal is another location. */
+static void test_signal_frames(void **state)
+{
+	struct calls calls = {0};
+	struct profile *profile = profile_new(100, locate, &calls);
+	uint64_t frames[] = {at(1, 2), at(4, 1), at(5, 3), at(0, 1), 0};
+	struct hit hit = hit_of(1, HIT_WRITE, 100, frames);
+	struct row *rows;
+
+	(void)state;
+	hit.signals[0] = 1 << 1;
+	profile_add(profile, &hit);
+	assert_int_equal(calls.n, 4);
+	assert_int_equal(calls.addr[0], frames[0] - 1);
+	assert_int_equal(calls.addr[1], frames[1]);
+	assert_int_equal(calls.addr[2], frames[2]);
+	assert_int_equal(calls.addr[3], frames[3] - 1);
+	rows = rows_of(profile, GROUP_PATH, 0, 1);
+	assert_loc(profile_loc(profile, rows[0].frames[1]), SIGNAL_FRAME " a.c /lib/l.so 2");
+	free(rows);
+	frames[0] = at(1, 3);
+	frames[1]++;
+	add(profile, 1, 1, HIT_WRITE, 100, frames);
+	rows = rows_of(profile, GROUP_PATH, 0, 2);
+	assert_loc(profile_loc(profile, rows[1].frames[1]), "init a.c /lib/l.so 2");
+	free(rows);
+	profile_free(profile);
+}
+
 static void test_deepest_path(void **state)
 {
 	struct profile *profile = profile_new(100, locate, NULL);
@@ -911,6 +941,7 @@ int main(void)
 		cmocka_unit_test(test_entry_belongs_to_the_caller),
 		cmocka_unit_test(test_execute_before_an_entry),
 		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_signal_frames),
 		cmocka_unit_test(test_deepest_path),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_limit),

@@ -1,0 +1,22 @@
+/* stack: the call path of a stopped thread, from copies of its stack. */
+#ifndef WATCHPROF_STACK_H
+#define WATCHPROF_STACK_H
+
+#include "watchprof/hit.h"
+#include "watchprof/unwind.h"
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+struct stack_reader;
+
+struct stack_reader *stack_reader_new(void);
+void stack_reader_free(struct stack_reader *reader);
+
+/* Fill in frames, n_frames, signals and path of the hit, with up to max frames, for a thread of
+ * pid that stands with these registers. Where the paths from this instruction have been seen
+ * before, this takes one read of memory and nothing else. */
+void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid,
+	const struct user_regs_struct *regs, size_t max, struct hit *hit);
+
+#endif

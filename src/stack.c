@@ -1,0 +1,159 @@
+/* stack.c owns the copies of the stack and the decision how much is read. The thread must stand
+ * meanwhile: its stack, and the one that a signal interrupted, cannot be had later. It knows
+ * nothing of frames. */
+#include "watchprof/stack.h"
+
+#include "watchprof/sys.h"
+#include "watchprof/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Below the stack pointer: at the end of a function, rules may lead to saved registers that have
+ * been taken off the stack already. The red zone (System V ABI for x86-64, 3.2.2) keeps them. */
+#define LEN_BELOW 128U
+#define LEN_FIRST 2048U
+#define LEN_STEP  256U  /* the first copy is a multiple of this */
+#define LEN_ADD   4096U /* what is read at least once the first copy did not do */
+#define GAP_MAX                                                                                    \
+	(64U << 10) /* what is read although it is not needed, before another piece is begun */
+#define TOTAL_MAX   (4U << 20)
+#define PIECES_MAX  32
+#define NEEDS_MAX   1024 /* a power of two */
+#define DECAY_SHIFT 4
+
+struct stack_reader {
+	unsigned char *bytes;
+	size_t cap, total;
+	struct piece {
+		uint64_t start;
+		size_t len, offset; /* into bytes */
+	} pieces[PIECES_MAX];
+	struct stack_image images[PIECES_MAX];
+	size_t n;
+	/* How much the paths from an instruction needed, by a hash of its address. */
+	struct need {
+		uint64_t ip;
+		uint32_t len;
+	} needs[NEEDS_MAX];
+};
+
+struct stack_reader *stack_reader_new(void)
+{
+	struct stack_reader *reader = mem_new(1, sizeof(*reader));
+
+	reader->cap = 4 * LEN_FIRST;
+	reader->bytes = mem_new(reader->cap, 1);
+	return reader;
+}
+
+void stack_reader_free(struct stack_reader *reader)
+{
+	if (!reader)
+		return;
+	free(reader->bytes);
+	free(reader);
+}
+
+/* Read len more bytes from address addr to the end of what was read. */
+static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, size_t len)
+{
+	ssize_t n;
+
+	while (reader->cap < reader->total + len)
+		reader->cap *= 2;
+	reader->bytes = mem_resize(reader->bytes, reader->cap, 1);
+	n = sys_memory_read(pid, addr, reader->bytes + reader->total, len);
+	reader->total += n > 0 ? (size_t)n : 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static bool piece_add(struct stack_reader *reader, pid_t pid, uint64_t start, size_t len)
+{
+	struct piece *piece = &reader->pieces[reader->n];
+
+	piece->start = start;
+	piece->offset = reader->total;
+	piece->len = bytes_read(reader, pid, start, len);
+	reader->n++;
+	return piece->len > 0;
+}
+
+/* Read what a path lacks: by making the last piece longer, or, where it lies elsewhere (behind a
+ * large array; on the stack that a signal interrupted), as another piece. */
+static bool piece_more(struct stack_reader *reader, pid_t pid, uint64_t missing)
+{
+	struct piece *last = &reader->pieces[reader->n - 1];
+	uint64_t end = last->start + last->len, lack = missing + sizeof(uint64_t) - end;
+	size_t before = last->len;
+
+	if (reader->total >= TOTAL_MAX)
+		return false;
+	if (lack - 1 < GAP_MAX) {
+		last->len +=
+			bytes_read(reader, pid, end, lack + (before > LEN_ADD ? before : LEN_ADD));
+		return last->start + last->len >= missing + sizeof(uint64_t);
+	}
+	/* Whole steps never reach over a page's beginning. */
+	return reader->n < PIECES_MAX &&
+	       piece_add(reader, pid, missing & -(uint64_t)LEN_STEP, LEN_ADD);
+}
+
+static const struct stack_image *images_make(struct stack_reader *reader)
+{
+	for (size_t i = 0; i < reader->n; i++)
+		reader->images[i] = (struct stack_image){.start = reader->pieces[i].start,
+			.len = reader->pieces[i].len,
+			.bytes = reader->bytes + reader->pieces[i].offset};
+	return reader->images;
+}
+
+static struct need *need_of(struct stack_reader *reader, uint64_t ip)
+{
+	struct need *need = &reader->needs[(ip * 0x9e3779b97f4a7c15ULL) >> 32 & (NEEDS_MAX - 1)];
+
+	if (need->ip != ip)
+		*need = (struct need){ip, LEN_FIRST};
+	return need;
+}
+
+/* At once up to what was needed, slowly down to it: a deep path now and then must not make all
+ * others dear for ever. */
+static void need_learn(struct need *need, size_t used)
+{
+	uint32_t len = (uint32_t)((used + LEN_STEP - 1) / LEN_STEP * LEN_STEP);
+
+	if (len > GAP_MAX)
+		len = GAP_MAX;
+	if (len >= need->len)
+		need->len = len;
+	else
+		need->len -= (need->len - len) >> DECAY_SHIFT;
+}
+
+void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid,
+	const struct user_regs_struct *regs, size_t max, struct hit *hit)
+{
+	struct need *need = need_of(reader, regs->rip);
+	struct unwinding path = {.frames = hit->frames, .max = max};
+
+	reader->n = 0;
+	reader->total = 0;
+	piece_add(reader, pid, regs->rsp - LEN_BELOW, need->len);
+	for (;;) {
+		unwind_path(unwinder, regs, images_make(reader), reader->n, &path);
+		if (!path.is_short)
+			break;
+		if (!piece_more(reader, pid, path.missing)) {
+			/* No such memory: the rules do not fit. */
+			path.end = reader->total < TOTAL_MAX && reader->n < PIECES_MAX
+					   ? PATH_BROKEN
+					   : PATH_TRUNCATED;
+			break;
+		}
+	}
+	need_learn(need, path.used);
+	hit->n_frames = (uint16_t)path.n;
+	hit->path = path.end;
+	memcpy(hit->signals, path.signals, sizeof(hit->signals));
+}
