@@ -44,11 +44,11 @@ apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-d
 	libjson-c-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
 apt_test="libcmocka-dev clang gdb jq tmux python3 procps util-linux mandoc xz-utils
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
-	redis-server python3.11 libc6-dbg golang-go"
+	redis-server python3.11 libc6-dbg golang-go musl-tools"
 dnf_build="gcc make autoconf automake pkgconf-pkg-config elfutils-devel libunwind-devel ncurses-devel
 	json-c-devel binutils-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
 dnf_test="libcmocka-devel clang gdb jq tmux python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
-	bochs xorriso syslinux redis glibc-static"
+	bochs xorriso syslinux redis glibc-static musl-gcc"
 pacman_build="gcc make autoconf automake pkgconf libelf libunwind ncurses json-c binutils protobuf-c zlib"
 pacman_test="cmocka clang gdb jq tmux python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
 	libisoburn syslinux redis"

@@ -7,6 +7,7 @@
 #include "watchprof/procfs.h"
 #include "watchprof/stack.h"
 #include "watchprof/sys.h"
+#include "watchprof/thread_image.h"
 #include "watchprof/tracee.h"
 #include "watchprof/unwind.h"
 #include "watchprof/util.h"
@@ -20,9 +21,7 @@
 #define TRAP_HWBKPT 4
 #endif
 
-/* The hook is planned as one more span; its watch number is one that no watch has. */
-#define HOOK_WATCH   (WATCHES_MAX - 1)
-#define HOOK_BIT     (1ULL << HOOK_WATCH)
+#define HOOK_BIT     IMAGE_BIT(IMAGE_HOOK)
 #define STOP_TIMEOUT NS_PER_S
 #define AWAIT_MAX    3
 #define ROUNDS_MAX   30
@@ -32,8 +31,9 @@
 struct process {
 	pid_t pid;
 	uint32_t image;
-	uint32_t generation; /* of dr; a thread with another one has to be written */
+	uint32_t generation; /* of what follows; a thread with another one has to be written */
 	struct dr_image dr;
+	struct armed *armed; /* what differs by thread; NULL: every thread has dr */
 	struct unwinder *unwinder; /* made when the first hit needs it */
 	LIST_ENTRY(process) all;
 };
@@ -46,7 +46,7 @@ struct engine {
 	struct thread *held; /* stopped until the next call of next() */
 	int held_sig;
 	bool hook_due; /* the held thread is at the hook */
-	pid_t hook_pid;
+	pid_t hook_pid, hook_tid;
 	uint32_t hook_image;
 	uint32_t images;
 	struct engine_counts counts;
@@ -81,6 +81,7 @@ static struct process *process_add(struct engine *engine, pid_t pid)
 static void process_remove(struct process *process)
 {
 	LIST_REMOVE(process, all);
+	armed_free(process->armed);
 	unwinder_free(process->unwinder);
 	free(process);
 }
@@ -129,19 +130,42 @@ static int registers_write(pid_t tid, const struct dr_image *dr)
 	return result;
 }
 
+/* What a stopped thread is to be armed with. 0 or -errno; -E2BIG: its own of the variables need
+ * more slots than there are. */
+static int thread_plan(const struct process *process, pid_t tid, struct thread_image *out)
+{
+	struct user_regs_struct regs;
+	struct err ignored;
+	int result;
+
+	*out = (struct thread_image){.dr = process->dr};
+	if (!process->armed)
+		return 0;
+	result = sys_regs_get(tid, &regs);
+	if (result)
+		return result;
+	return armed_plan(process->armed, tid, regs.fs_base, out, &ignored) ? -E2BIG : 0;
+}
+
 /* Bring a stopped thread's registers up to date. */
 static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
 {
 	struct thread_mark *mark = thread_mark(thread);
+	struct thread_image image;
 	int result;
 
 	if (mark->generation == process->generation)
 		return 0;
-	result = registers_write(thread_tid(thread), &process->dr);
+	result = thread_plan(process, thread_tid(thread), &image);
+	if (result == -E2BIG)
+		registers_write(thread_tid(thread), &(struct dr_image){0});
+	if (result == 0)
+		result = registers_write(thread_tid(thread), &image.dr);
+	mark->image = result ? (struct thread_image){0} : image;
 	if (result)
 		return result;
 	mark->generation = process->generation;
-	if (!mark->armed && process->dr.dr7) {
+	if (!mark->armed && image.dr.dr7) {
 		mark->armed = true;
 		engine->counts.threads_armed++;
 		engine->counts.threads_born += thread_is_born(thread);
@@ -161,32 +185,13 @@ static void thread_refresh_late(struct engine *engine, const struct process *pro
 	thread_mark(thread)->generation = process->generation; /* not again and again */
 }
 
-/* The spans of an arming with the hook as the last one. */
-static int plan_image(const struct arming *arming, struct dr_image *image, struct err *err)
-{
-	struct span spans[WATCHES_MAX] = {0};
-	const char *text[WATCHES_MAX] = {0};
-
-	if (arming->n >= WATCHES_MAX)
-		return err_set(err, "more than %d watches", HOOK_WATCH);
-	for (size_t i = 0; i < arming->n; i++) {
-		spans[i] = arming->spans[i];
-		text[i] = arming->text[i];
-	}
-	if (arming->hook) {
-		spans[HOOK_WATCH] = (struct span){arming->hook, 1, ACCESS_EXECUTE};
-		text[HOOK_WATCH] = "the wait for libraries";
-	}
-	return dr_plan(spans, text, WATCHES_MAX, image, err);
-}
-
 static int dr_engine_plan(const struct arming *arming, unsigned *slots, struct err *err)
 {
 	struct dr_image image;
 
 	for (size_t i = 0; slots && i < arming->n; i++)
 		slots[i] = dr_slots_needed(&arming->spans[i]);
-	return plan_image(arming, &image, err);
+	return arming_plan(arming, &image, err);
 }
 
 /* The process has a new image after exec. */
@@ -194,6 +199,8 @@ static void process_renew(struct engine *engine, struct process *process)
 {
 	process->image = ++engine->images;
 	process->dr = (struct dr_image){0};
+	armed_free(process->armed);
+	process->armed = NULL;
 	process->generation++;
 	unwinder_free(process->unwinder);
 	process->unwinder = unwinder_new(process->pid);
@@ -211,6 +218,7 @@ static struct process *process_fork(struct engine *engine, pid_t pid, pid_t *par
 	if (parent) {
 		process->image = parent->image;
 		process->dr = parent->dr;
+		process->armed = armed_copy(parent->armed);
 	}
 	return process;
 }
@@ -263,13 +271,16 @@ static int arm_error(pid_t tid, int failure, struct err *err)
 	if (failure == EINVAL)
 		return err_set(err, "the kernel refuses to watch these addresses in thread %d "
 				    "(not in user memory?)", tid);
+	if (failure == E2BIG)
+		return err_set(err, "the thread-local variables of thread %d lie across more than %d debug register "
+				    "slots; watch fewer, or shorter pieces (NAME/LENGTH)", tid, DR_SLOTS);
 	return err_set(err, "the debug registers of thread %d cannot be written: %s", tid, strerror(failure));
 }
 
 /* Before its registers change, take note of a hit that a thread has had and not reported: its
- * DR6 speaks of the image of the generation that was written into it. */
+ * DR6 speaks of the image that was written into it. */
 static void note_in_flight(struct engine *engine, const struct process *process, struct thread *thread,
-	const struct dr_image *image, uint32_t generation)
+	uint32_t generation)
 {
 	struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6;
@@ -278,15 +289,15 @@ static void note_in_flight(struct engine *engine, const struct process *process,
 		sys_debugreg_get(thread_tid(thread), 6, &dr6) || !(dr6 & DR6_SLOT_BITS))
 		return;
 	if (mark->generation == generation)
-		mark->watches |= dr_watches_hit(image, dr6);
+		mark->watches |= dr_watches_hit(&mark->image.dr, dr6) & ~mark->image.waiting;
 	else
 		engine->counts.lost++; /* of a set of watches that is gone */
 }
 
 /* Write the process's present image into all its stopped threads; those that could not be
  * stopped are written when they stop. The first failure ends it. */
-static int refresh_all(struct engine *engine, const struct process *process, const struct dr_image *former,
-	uint32_t generation, struct err *err)
+static int refresh_all(struct engine *engine, const struct process *process, uint32_t generation,
+	struct err *err)
 {
 	struct thread *thread = NULL;
 	int result;
@@ -294,7 +305,7 @@ static int refresh_all(struct engine *engine, const struct process *process, con
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		if (!thread_is_stopped(thread) || thread_pid(thread) != process->pid)
 			continue;
-		note_in_flight(engine, process, thread, former, generation);
+		note_in_flight(engine, process, thread, generation);
 		/* glibc starts threads with all signals blocked for a moment. */
 		if (!thread_is_fresh(thread) && thread_stop_signal(thread) == 0)
 			trap_mask_note(thread_tid(thread), &thread_mark(thread)->trap_mask);
@@ -310,24 +321,29 @@ static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *
 	uint64_t armed = engine->counts.threads_armed, born = engine->counts.threads_born;
 	struct process *process = process_find(engine, pid);
 	struct dr_image former, image;
+	struct armed *former_armed;
 	uint32_t generation;
 	struct err ignored;
 	int result;
 
-	if (plan_image(arming, &image, err))
+	if (arming_plan(arming, &image, err))
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
 	former = process->dr;
+	former_armed = process->armed;
 	generation = process->generation;
 	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
 	process->dr = image;
+	process->armed = armed_new(arming);
 	process->generation++;
-	result = refresh_all(engine, process, &former, generation, err);
+	result = refresh_all(engine, process, generation, err);
+	armed_free(result ? process->armed : former_armed);
 	if (result) {
 		process->dr = former;
+		process->armed = former_armed;
 		process->generation++;
-		refresh_all(engine, process, &former, generation, &ignored);
+		refresh_all(engine, process, generation, &ignored);
 		engine->counts.threads_armed = armed;
 		engine->counts.threads_born = born;
 	}
@@ -394,16 +410,6 @@ static void hit_make(struct engine *engine, struct process *process, const struc
 		tracee_resume(engine->tracees, event->thread, sig);
 }
 
-/* The DR6 bits of the hook's slot. */
-static uint64_t hook_slots(const struct dr_image *dr)
-{
-	uint64_t bits = 0;
-
-	for (unsigned s = 0; s < dr->n_slots; s++)
-		bits |= (uint64_t)(dr->slot[s].watches == HOOK_BIT) << s;
-	return bits;
-}
-
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
  * after each; so its bits mean hits even where the kernel merged our signal with one that
  * was pending. The signal is ours only if its code says so. */
@@ -411,7 +417,6 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	struct hit *hit)
 {
 	struct thread_mark *mark = thread_mark(event->thread);
-	struct dr_image *dr = &process->dr;
 	siginfo_t info = {0};
 	uint64_t dr6 = 0, watches;
 	uint8_t kind;
@@ -423,10 +428,14 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 		dr6 = 0;
 	watches = mark->watches;
 	if (mark->generation == process->generation)
-		watches |= dr_watches_hit(dr, dr6);
+		watches |= dr_watches_hit(&mark->image.dr, dr6);
 	else if (dr6 & DR6_SLOT_BITS)
 		engine->counts.lost++; /* of a set of watches that is gone */
-	kind = hit_kind(dr_access_hit(dr, dr6 & ~hook_slots(dr)));
+	kind = hit_kind(dr_access_hit(&mark->image.dr, dr6 & thread_image_slots(&mark->image)));
+	if (watches & mark->image.waiting) {
+		watches &= ~mark->image.waiting;
+		mark->generation = 0; /* it has its own of the variable now: to be planned anew */
+	}
 	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
 	mark->watches = 0;
 	/* Also where the program's own SIGTRAP was pending, blocked: the kernel took that for ours and
@@ -441,6 +450,7 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 		engine->held_sig = sig;
 		engine->hook_due = true;
 		engine->hook_pid = event->pid;
+		engine->hook_tid = event->tid;
 		engine->hook_image = process->image;
 		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
@@ -520,7 +530,7 @@ static bool process_event(struct engine *engine, const struct tracee_event *even
 		*out = exec_take(engine, process, event, note);
 		return true;
 	case TRACEE_VISIT:
-		note_in_flight(engine, process, event->thread, &process->dr, process->generation);
+		note_in_flight(engine, process, event->thread, process->generation);
 		thread_refresh_late(engine, process, event->thread);
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
@@ -558,6 +568,7 @@ static enum engine_event dr_engine_next(struct engine *engine, struct engine_not
 		if (engine->hook_due) {
 			engine->hook_due = false;
 			note->pid = engine->hook_pid;
+			note->tid = engine->hook_tid;
 			note->image = engine->hook_image;
 			return ENGINE_MODULES;
 		}

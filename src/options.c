@@ -28,6 +28,7 @@ enum option_key {
 	KEY_LIMIT,
 	KEY_FILTER,
 	KEY_SKIP_MODULE,
+	KEY_PENDING,
 };
 
 static const struct argp_option argp_options[] = {
@@ -36,6 +37,7 @@ static const struct argp_option argp_options[] = {
 				   "rw (default), w, r, x", 0},
 	{"pid", 'p', "PID", 0, "Attach to this process and all its threads", 0},
 	{"follow", 'f', NULL, 0, "Also watch forked children (threads and exec are always followed)", 0},
+	{"pending", KEY_PENDING, NULL, 0, "With -p: a name that is unknown waits for a library that has it", 0},
 	{"report", KEY_REPORT, "FORMAT", OPTION_ARG_OPTIONAL,
 		"No screen: a report at the end; FORMAT is text (default), tsv (or dump), csv, json, "
 		"folded, pprof. Several may be given, each followed by its own -o",
@@ -299,6 +301,14 @@ static int self_test_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static int pending_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->is_pending = true;
+	return 0;
+}
+
 static int follow_option(struct options *options, char *arg, struct err *err)
 {
 	(void)arg;
@@ -330,6 +340,7 @@ static const struct {
 	{'e', event_option},
 	{'p', pid_option},
 	{'f', follow_option},
+	{KEY_PENDING, pending_option},
 	{KEY_REPORT, report_option},
 	{'o', output_option},
 	{'d', duration_option},

@@ -134,6 +134,15 @@ void report_field_write(FILE *out, const struct report_field *field)
 	}
 }
 
+const char *report_address(const struct report_watch *watch, char text[REPORT_ADDRESS_LEN])
+{
+	if (watch->is_tls)
+		snprintf(text, REPORT_ADDRESS_LEN, "per thread");
+	else
+		snprintf(text, REPORT_ADDRESS_LEN, "0x%" PRIx64, watch->addr);
+	return text;
+}
+
 char *report_field_text(const struct report_field *field)
 {
 	char *text = NULL;

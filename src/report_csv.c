@@ -59,12 +59,13 @@ static void csv_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
 	struct watch_count count = profile_count(report->profile, i);
+	char address[REPORT_ADDRESS_LEN];
 	const struct {
 		const char *key;
 		char *value;
 	} all[] = {
 		{"watch", text_copy(watch->text)},
-		{"address", text_format("0x%" PRIx64, watch->addr)},
+		{"address", text_copy(report_address(watch, address))},
 		{"length", text_format("%" PRIu64, watch->len)},
 		{"access", text_copy(watch->access)},
 		{"slots", text_format("%u", watch->slots)},

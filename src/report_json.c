@@ -74,10 +74,11 @@ static struct json_object *json_watch(const struct report *report, unsigned i)
 	const struct report_watch *watch = &report->watches[i];
 	struct watch_count count = profile_count(report->profile, i);
 	struct json_object *object = json_object_new_object();
+	char address[REPORT_ADDRESS_LEN];
 
 	put(object, "watch", json_text(watch->text));
 	put(object, "object", json_text(watch->object));
-	put(object, "address", json_address(watch->addr));
+	put(object, "address", json_text(report_address(watch, address)));
 	put(object, "length", json_count(watch->len));
 	put(object, "access", json_text(watch->access));
 	put(object, "slots", json_count(watch->slots));

@@ -67,12 +67,14 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
 	struct watch_count count = profile_count(report->profile, i);
+	char address[REPORT_ADDRESS_LEN];
 
 	fputs("\nwatch ", out);
 	text_escape(out, watch->text);
 	if (watch->len)
-		fprintf(out, ": %" PRIu64 " byte%s at 0x%" PRIx64 ", access %s, %u slot%s", watch->len,
-			watch->len == 1 ? "" : "s", watch->addr, watch->access, watch->slots,
+		fprintf(out, ": %" PRIu64 " byte%s %s%s, access %s, %u slot%s", watch->len,
+			watch->len == 1 ? "" : "s", watch->is_tls ? "" : "at ",
+			report_address(watch, address), watch->access, watch->slots,
 			watch->slots == 1 ? "" : "s");
 	if (watch->object) {
 		fputs(", ", out);

@@ -13,12 +13,13 @@ static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
 	struct watch_count count = profile_count(report->profile, i);
+	char address[REPORT_ADDRESS_LEN];
 
 	fputs("# watch\t", out);
 	text_escape(out, watch->text);
-	fprintf(out, "\t0x%" PRIx64 "\t%" PRIu64 "\t%s\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", watch->addr,
-		watch->len, watch->access, watch->slots, count.hits, count.overrun, watch->state,
-		report_changed(watch));
+	fprintf(out, "\t%s\t%" PRIu64 "\t%s\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t",
+		report_address(watch, address), watch->len, watch->access, watch->slots, count.hits, count.overrun,
+		watch->state, report_changed(watch));
 	text_escape(out, watch->object ? watch->object : "-");
 	fputc('\n', out);
 }

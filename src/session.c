@@ -195,11 +195,18 @@ static void take_exit(struct session *session, const struct engine_note *note)
 	session->is_done = !session->options->is_followed;
 }
 
-static void take_hit(struct session *session, const struct engine_note *note)
+static int take_hit(struct session *session, struct engine_note *note, struct err *err)
 {
+	struct session_image *image = image_find(session, note->hit.image);
+
+	if (image && session_check_hit(session, image, &note->hit, err))
+		return -1;
+	if (!note->hit.watches)
+		return 0;
 	profile_add(session->profile, &note->hit);
 	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
 		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
+	return 0;
 }
 
 /* When the next tick is due: ten times a second, or when the duration ends. */
@@ -215,7 +222,7 @@ static int take_modules(struct session *session, const struct engine_note *note,
 {
 	struct session_image *image = image_find(session, note->image);
 
-	return image && image->pid == note->pid ? session_take_modules(session, image, err) : 0;
+	return image && image->pid == note->pid ? session_take_modules(session, image, note->tid, err) : 0;
 }
 
 /* A child was forked, watched as its parent. Without a known parent its names are looked up anew. */
@@ -227,13 +234,12 @@ static int take_fork(struct session *session, const struct engine_note *note, st
 	return note->parent ? 0 : session_take_image(session, note->pid, note->image, err);
 }
 
-static int take_event(struct session *session, enum engine_event event, const struct engine_note *note,
+static int take_event(struct session *session, enum engine_event event, struct engine_note *note,
 	struct err *err)
 {
 	switch (event) {
 	case ENGINE_HIT:
-		take_hit(session, note);
-		return 0;
+		return take_hit(session, note, err);
 	case ENGINE_IMAGE:
 		session_say(session, "process %d runs a new program", note->pid);
 		session_take_command(session, note->pid);
@@ -269,8 +275,10 @@ static int loop(struct session *session, struct err *err)
 		uint64_t now_ns = event == ENGINE_HIT ? note->hit.time_ns : clock_now_ns();
 
 		result = take_event(session, event, note, err);
-		if (result == 0 && now_ns >= deadline(session))
+		if (result == 0 && now_ns >= deadline(session)) {
 			tick(session, now_ns);
+			result = session_check_modules(session, err);
+		}
 	}
 	free(note);
 	return result;

@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct arming image_arming(const struct session *session, const struct session_image *image)
+struct arming session_arming(const struct session *session, const struct session_image *image)
 {
 	return (struct arming){.spans = image->spans,
 		.text = session->text,
 		.n = session->options->n_watches,
-		.hook = image->hook};
+		.hook = image->hook,
+		.modules = image->modules,
+		.locate = tls_locate,
+		.context = image->tls};
 }
 
 struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id)
@@ -26,6 +29,7 @@ struct session_image *session_image_new(struct session *session, pid_t pid, uint
 	image->pid = pid;
 	image->id = id;
 	image->symbols = symbols_new(pid);
+	image->tls = tls_new(image->symbols);
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		image->spans[i].access = session->options->watches[i].access;
 	LIST_INSERT_HEAD(&session->images, image, all);
@@ -35,6 +39,8 @@ struct session_image *session_image_new(struct session *session, pid_t pid, uint
 void session_image_free(struct session_image *image)
 {
 	LIST_REMOVE(image, all);
+	session_drop_homes(image);
+	tls_free(image->tls);
 	symbols_free(image->symbols);
 	free(image);
 }
@@ -56,7 +62,7 @@ void session_compare(struct session *session)
 	for (size_t i = 0; i < session->options->n_watches; i++) {
 		struct session_watch *watch = &session->watches[i];
 
-		if (session->main_image->state[i] != WATCH_ARMED || !watch->before_len ||
+		if (session->main_image->state[i] != WATCH_ARMED || !watch->before_len || watch->is_tls ||
 			sys_memory_read(session->pid, watch->last.addr, now, watch->before_len) !=
 				(ssize_t)watch->before_len)
 			continue;
@@ -71,14 +77,17 @@ static int take_unknown(struct session *session, struct session_image *image, si
 {
 	struct session_watch *watch = &session->watches[i];
 	bool is_main = image == session->main_image;
+	bool waits = session->is_launch || (session->options->is_pending && image->loader.hook);
 
-	if (!session->is_launch && !session->was_armed)
+	if (image->state[i] == WATCH_UNLOADED)
+		return 0;
+	if (!waits && !session->was_armed)
 		return -1;
-	image->state[i] = session->is_launch ? WATCH_PENDING : WATCH_ENDED;
-	if (is_main && !session->is_launch)
+	image->state[i] = waits ? WATCH_PENDING : WATCH_ENDED;
+	if (is_main && !waits)
 		session_warn(session, text_format("%s: the watch ended at exec%s", session->text[i],
 					      err->text + strlen(session->text[i]))); /* it begins with the watch */
-	if (is_main && session->is_launch && !watch->was_told)
+	if (is_main && waits && !watch->was_told)
 		session_warn(session, text_format("%s; waiting for a library or program that has it", err->text));
 	watch->was_told |= is_main;
 	return 0;
@@ -101,11 +110,13 @@ static int take_refused(struct session *session, struct session_image *image, si
 static void take_found(struct session *session, struct session_image *image, size_t i, char *object)
 {
 	struct session_watch *watch = &session->watches[i];
-	char *warning =
-		symbols_range_warning(image->symbols, &session->options->watches[i], &image->spans[i]);
+	char *warning = image->modules[i] ? NULL
+					  : symbols_range_warning(image->symbols,
+						    &session->options->watches[i], &image->spans[i]);
 
 	image->state[i] = WATCH_ARMED;
 	image->is_new[i] = true;
+	session_take_home(image, i);
 	if (image == session->main_image || !watch->object) {
 		free(watch->object);
 		watch->object = object;
@@ -116,47 +127,91 @@ static void take_found(struct session *session, struct session_image *image, siz
 		session_warn(session, warning);
 }
 
-/* Look for every watch that is pending in an image. *n_found counts those that were found now. */
-static int resolve_pending(struct session *session, struct session_image *image, size_t *n_found,
+/* What a watch means in an image, which is whether it can be watched, too. */
+static enum resolve_result resolve(struct session *session, struct session_image *image, size_t i, char **object,
 	struct err *err)
 {
-	*n_found = 0;
-	for (size_t i = 0; i < session->options->n_watches; i++) {
-		char *object;
+	const struct watch *watch = &session->options->watches[i];
+	enum resolve_result result = symbols_resolve(
+		image->symbols, watch, &image->spans[i], &image->modules[i], object, err);
 
-		if (image->state[i] != WATCH_PENDING)
-			continue;
-		switch (symbols_resolve(image->symbols, &session->options->watches[i], &image->spans[i],
-			&object, err)) {
-		case RESOLVE_FOUND:
-			take_found(session, image, i, object);
-			++*n_found;
-			break;
-		case RESOLVE_UNKNOWN:
-			if (take_unknown(session, image, i, err))
-				return -1;
-			break;
-		case RESOLVE_REFUSED:
-			if (take_refused(session, image, i, err))
-				return -1;
-			break;
+	if (result != RESOLVE_FOUND || !image->modules[i] ||
+		tls_check(image->tls, image->modules[i], watch->text, err) == 0)
+		return result;
+	free(*object);
+	image->modules[i] = 0;
+	return RESOLVE_REFUSED;
+}
+
+/* At the very start of a static program its threads have no thread-local storage. */
+static bool is_too_early(const struct session_image *image, size_t i)
+{
+	return image->modules[i] && !image->is_started && !image->loader.is_dynamic && image->loader.hook;
+}
+
+static int resolve_one(struct session *session, struct session_image *image, size_t i, size_t *n_found,
+	struct err *err)
+{
+	char *object;
+
+	switch (resolve(session, image, i, &object, err)) {
+	case RESOLVE_FOUND:
+		if (is_too_early(image, i)) {
+			image->spans[i].len = 0;
+			free(object);
+			return 0;
 		}
+		take_found(session, image, i, object);
+		++*n_found;
+		return 0;
+	case RESOLVE_UNKNOWN:
+		return take_unknown(session, image, i, err);
+	case RESOLVE_REFUSED:
+		return take_refused(session, image, i, err);
 	}
 	return 0;
 }
 
-static bool is_pending(const struct session *session, const struct session_image *image)
+static bool is_missing(const struct session_image *image, size_t i)
 {
+	return image->state[i] == WATCH_PENDING || image->state[i] == WATCH_UNLOADED;
+}
+
+/* Look for every watch that is missing in an image. *n_found counts those that were found now. */
+static int resolve_missing(struct session *session, struct session_image *image, size_t *n_found,
+	struct err *err)
+{
+	*n_found = 0;
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (image->state[i] == WATCH_PENDING)
-			return true;
+		if (is_missing(image, i) && resolve_one(session, image, i, n_found, err))
+			return -1;
 	}
-	return false;
+	return 0;
+}
+
+bool session_is_any_found(struct session *session, struct session_image *image)
+{
+	bool any = false;
+	struct err ignored;
+
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		char *object;
+
+		if (!is_missing(image, i) || symbols_resolve(image->symbols, &session->options->watches[i],
+						     &image->spans[i], &image->modules[i], &object,
+						     &ignored) != RESOLVE_FOUND)
+			continue;
+		free(object);
+		image->spans[i].len = 0;
+		image->modules[i] = 0;
+		any = true;
+	}
+	return any;
 }
 
 static int plan(struct session *session, const struct session_image *image, struct err *err)
 {
-	struct arming arming = image_arming(session, image);
+	struct arming arming = session_arming(session, image);
 	unsigned slots[WATCHES_MAX] = {0};
 
 	if (session->ops->plan(&arming, slots, err))
@@ -201,9 +256,15 @@ int session_prepare(struct session *session, struct err *err)
 {
 	size_t n_found;
 
-	session->main_image = session_image_new(session, session->pid, 1); /* the engine's first */
-	if (resolve_pending(session, session->main_image, &n_found, err) ||
-		plan(session, session->main_image, err))
+	struct session_image *image = session_image_new(session, session->pid, 1); /* the engine's first */
+
+	session->main_image = image;
+	image->loader = symbols_loader(image->symbols);
+	image->is_started = !image->loader.is_dynamic || symbols_is_started(image->symbols, &image->loader);
+	if (resolve_missing(session, image, &n_found, err))
+		return -1;
+	session_choose_hook(session, image);
+	if (plan(session, image, err))
 		return -1;
 	session->has_run = true;
 	return 0;
@@ -232,45 +293,56 @@ static void take_armed(struct session *session, struct session_image *image)
 		if (!image->is_new[i])
 			continue;
 		image->is_new[i] = false;
-		if (image == session->main_image || !last->len)
+		if (image == session->main_image || !last->len) {
 			*last = image->spans[i];
+			session->watches[i].is_tls = image->modules[i] != 0;
+		}
 		session->was_armed = true;
-		session_say(session, "watching %s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s",
-			session->text[i], image->spans[i].len, image->spans[i].addr,
-			access_name(image->spans[i].access));
+		session_say(session, "watching %s: %" PRIu64 " bytes at %s0x%" PRIx64 ", access %s",
+			session->text[i], image->spans[i].len, image->modules[i] ? "thread-local offset " : "",
+			image->spans[i].addr, access_name(image->spans[i].access));
 	}
+}
+
+/* Arm what is planned; the hook only where a slot is left for it. */
+static int arm(struct session *session, struct session_image *image, struct err *err)
+{
+	struct arming arming = session_arming(session, image);
+	int result = session->ops->arm(session->engine, image->pid, &arming, err);
+
+	if (result == 0 || !image->hook || !image->is_hook_spare)
+		return result;
+	image->hook = arming.hook = 0;
+	return session->ops->arm(session->engine, image->pid, &arming, err);
 }
 
 int session_arm(struct session *session, struct session_image *image, struct err *err)
 {
-	struct arming arming;
-
 	if (plan_late(session, image, err))
 		return -1;
-	arming = image_arming(session, image);
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (image->is_new[i] && image == session->main_image)
+		if (image->is_new[i] && image == session->main_image && !image->modules[i])
 			value_remember(session, &image->spans[i], i);
 	}
-	if (session->ops->arm(session->engine, image->pid, &arming, err))
+	if (arm(session, image, err))
 		return -1;
 	take_armed(session, image);
-	if (session->was_armed)
+	if (session->was_armed || session_is_waiting(session, image))
 		session_say(session, "armed in %" PRIu64 " threads of process %d",
 			session->ops->counts(session->engine).threads_armed, image->pid);
 	return 0;
 }
 
-/* Resolve what is pending and arm; the hook stays armed as long as something is missing. */
-static int resolve_and_arm(struct session *session, struct session_image *image, struct err *err)
+/* The hook stays armed as long as something is missing. */
+int session_resolve_and_arm(struct session *session, struct session_image *image, bool must_arm, struct err *err)
 {
 	size_t n_found;
 	uint64_t hook = image->hook;
 
-	if (resolve_pending(session, image, &n_found, err))
+	if (resolve_missing(session, image, &n_found, err))
 		return -1;
-	image->hook = is_pending(session, image) ? image->loader.hook : 0;
-	if (n_found == 0 && image->hook == hook)
+	session_choose_hook(session, image);
+	if (n_found == 0 && !must_arm && image->hook == hook)
 		return 0;
 	return session_arm(session, image, err);
 }
@@ -309,7 +381,9 @@ int session_take_image(struct session *session, pid_t pid, uint32_t id, struct e
 		session->main_image = image;
 	/* A watch that had ended in an attached process does not come back. */
 	for (size_t i = 0; former && !session->is_launch && i < session->options->n_watches; i++)
-		image->state[i] = former->state[i] == WATCH_ARMED ? WATCH_PENDING : former->state[i];
+		image->state[i] = former->state[i] == WATCH_ARMED || former->state[i] == WATCH_UNLOADED
+			? WATCH_PENDING
+			: former->state[i];
 	class = check_class(session, image, err);
 	if (class)
 		return class < 0 ? -1 : 0;
@@ -318,8 +392,9 @@ int session_take_image(struct session *session, pid_t pid, uint32_t id, struct e
 	image->loader = symbols_loader(image->symbols);
 	image->hook = image->loader.hook ? image->loader.hook : image->loader.entry;
 	if (!image->loader.is_dynamic || !image->hook) {
+		image->loader.hook = symbols_static_ready(image->symbols);
 		image->hook = 0;
-		if (resolve_and_arm(session, image, err))
+		if (session_resolve_and_arm(session, image, true, err))
 			return -1;
 		session->has_run = true;
 		return 0;
@@ -327,15 +402,4 @@ int session_take_image(struct session *session, pid_t pid, uint32_t id, struct e
 	/* Nothing is armed until the dynamic linker has loaded and relocated everything: its
 	 * own writes (relocations) are not the program's, and libraries are missing before. */
 	return session_arm(session, image, err);
-}
-
-int session_take_modules(struct session *session, struct session_image *image, struct err *err)
-{
-	if (image->hook == image->loader.hook && !symbols_is_consistent(image->symbols, &image->loader))
-		return 0;
-	symbols_refresh(image->symbols);
-	if (resolve_and_arm(session, image, err))
-		return -1;
-	session->has_run = true;
-	return 0;
 }

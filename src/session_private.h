@@ -7,6 +7,7 @@
 #include "watchprof/guardian.h"
 #include "watchprof/session.h"
 #include "watchprof/symbols.h"
+#include "watchprof/tls.h"
 
 #include <sys/queue.h>
 
@@ -14,6 +15,7 @@ enum watch_state {
 	WATCH_PENDING, /* no module has the name yet */
 	WATCH_ARMED,
 	WATCH_ENDED,   /* the image that had it is gone */
+	WATCH_UNLOADED, /* its library is gone; it may be loaded again */
 	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
 };
 
@@ -27,6 +29,7 @@ struct session_watch {
 	size_t before_len;
 	bool compared, changed;
 	struct span last; /* as last armed */
+	bool is_tls;	  /* it has another address in each thread */
 };
 
 /* One program image: what exec made, and forked children share. */
@@ -34,9 +37,15 @@ struct session_image {
 	uint32_t id; /* the engine's number */
 	pid_t pid;   /* the process that runs it (others may have been forked from it) */
 	struct symbols *symbols;
+	struct tls *tls;
 	struct loader loader;
 	uint64_t hook; /* the address armed for changes of the list of libraries; 0: none */
+	bool is_hook_spare; /* nothing waits: it only tells of libraries that go */
+	bool is_started;    /* what the program is linked with was loaded */
+	pid_t loading;	    /* the thread that loads a library, which is not ready; 0: none */
+	struct home homes[WATCHES_MAX]; /* libraries of watches that may be unloaded */
 	struct span spans[WATCHES_MAX];
+	uint64_t modules[WATCHES_MAX]; /* of thread-local variables; 0: it is none */
 	enum watch_state state[WATCHES_MAX];
 	bool is_new[WATCHES_MAX]; /* found since the last arming */
 	LIST_ENTRY(session_image) all;
@@ -107,8 +116,32 @@ int session_arm(struct session *session, struct session_image *image, struct err
 /* A process runs a new image. */
 int session_take_image(struct session *session, pid_t pid, uint32_t id, struct err *err);
 
-/* A process reached the hook: libraries came or went. */
-int session_take_modules(struct session *session, struct session_image *image, struct err *err);
+/* What a process with this image is to be armed with. */
+struct arming session_arming(const struct session *session, const struct session_image *image);
+
+/* Look for what is missing, and arm it. must_arm: something else has changed, too. */
+int session_resolve_and_arm(struct session *session, struct session_image *image, bool must_arm, struct err *err);
+
+/* Is anything that is missing there now? */
+bool session_is_any_found(struct session *session, struct session_image *image);
+
+/* Is something missing that a library may bring? */
+bool session_is_waiting(const struct session *session, const struct session_image *image);
+
+/* Decide on image->hook. */
+void session_choose_hook(const struct session *session, struct session_image *image);
+
+/* Remember the library in which a watch was found; forget those of all. */
+void session_take_home(struct session_image *image, size_t i);
+void session_drop_homes(struct session_image *image);
+
+/* A thread reached the hook: libraries came or went. */
+int session_take_modules(struct session *session, struct session_image *image, pid_t tid, struct err *err);
+
+/* Where there was no slot for a hook: see whether libraries have gone; and take the watches that have lost
+ * theirs out of a hit. */
+int session_check_modules(struct session *session, struct err *err);
+int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err);
 
 /* Processes for the report. */
 void session_take_fork(struct session *session, pid_t pid, pid_t parent);

@@ -7,7 +7,7 @@
 static const char *state_name(const struct session *session, size_t i)
 {
 	static const char *const names[] = {
-		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec", [WATCH_REFUSED] = "refused"};
+		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec", [WATCH_UNLOADED] = "unloaded", [WATCH_REFUSED] = "refused"};
 
 	enum watch_state state = session->main_image ? session->main_image->state[i] : WATCH_PENDING;
 
@@ -31,6 +31,7 @@ static struct report_watch watch_report(const struct session *session, size_t i)
 		.state = state_name(session, i),
 		.compared = watch->compared,
 		.changed = watch->changed,
+		.is_tls = watch->is_tls,
 	};
 }
 

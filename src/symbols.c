@@ -12,7 +12,6 @@
 #include <gelf.h>
 #include <inttypes.h>
 #include <libiberty/demangle.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +102,7 @@ void symbols_refresh(struct symbols *symbols)
 {
 	pid_t living = procfs_living_thread(symbols->pid);
 
+	symbols_links_forget(symbols);
 	procfs_maps_free(symbols->maps, symbols->n_maps);
 	symbols->maps = procfs_maps(symbols->pid, &symbols->n_maps);
 	dwfl_report_begin(symbols->dwfl);
@@ -136,6 +136,7 @@ void symbols_free(struct symbols *symbols)
 	if (!symbols)
 		return;
 	dwfl_end(symbols->dwfl);
+	symbols_links_forget(symbols);
 	procfs_maps_free(symbols->maps, symbols->n_maps);
 	free(symbols->build_id);
 	free(symbols->function);
@@ -196,22 +197,12 @@ struct loader symbols_loader(struct symbols *symbols)
 
 	if (!module)
 		return loader;
-	/* glibc's names; musl has the function under the same name and the struct as another. */
+	/* glibc's names; musl has the function under the same name, and a pointer to the struct. */
 	loader.hook = module_export(module, "_dl_debug_state");
 	loader.debug = module_export(module, "_r_debug");
 	if (!loader.debug)
-		loader.debug = module_export(module, "_dl_debug_addr");
+		loader.debug_pointer = module_export(module, "_dl_debug_addr");
 	return loader;
-}
-
-bool symbols_is_consistent(struct symbols *symbols, const struct loader *loader)
-{
-	struct r_debug debug;
-
-	if (!loader->debug ||
-		sys_memory_read(symbols->pid, loader->debug, &debug, sizeof(debug)) != sizeof(debug))
-		return true;
-	return debug.r_state == RT_CONSISTENT;
 }
 
 /* The function around addr by the symbol tables; NULL if no symbol contains it. */

@@ -87,7 +87,7 @@ static void symbol_visit(struct search *search, Dwfl_Module *module, const char 
 {
 	struct named named;
 	struct candidate candidate = {.module = module,
-		.addr = value,
+		.addr = GELF_ST_TYPE(symbol->st_info) == STT_TLS ? symbol->st_value : value,
 		.size = symbol->st_size,
 		.is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL,
 		.is_tls = GELF_ST_TYPE(symbol->st_info) == STT_TLS,
@@ -172,20 +172,30 @@ static int module_visit(Dwfl_Module *module, void **userdata, const char *name, 
 	return DWARF_CB_OK;
 }
 
-/* The (unbiased) address of the variable or function that a DIE defines. */
-static bool die_address(Dwarf_Die *die, bool is_code, Dwarf_Addr *addr)
+/* The (unbiased) address of the variable or function that a DIE defines; of a thread-local one, its
+ * offset. */
+static bool die_address(Dwarf_Die *die, bool is_code, Dwarf_Addr *addr, bool *is_tls)
 {
 	Dwarf_Attribute location, value;
 	Dwarf_Op *ops;
 	size_t n;
 
+	*is_tls = false;
+
 	if (is_code)
 		return dwarf_tag(die) == DW_TAG_subprogram && dwarf_entrypc(die, addr) == 0;
 	if (dwarf_tag(die) != DW_TAG_variable || !dwarf_attr(die, DW_AT_location, &location) ||
-		dwarf_getlocation(&location, &ops, &n) != 0 || n != 1)
+		dwarf_getlocation(&location, &ops, &n) != 0 || n < 1)
 		return false;
 	*addr = ops[0].number;
-	if (ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_GNU_addr_index)
+	*is_tls = n == 2 &&
+		(ops[1].atom == DW_OP_form_tls_address || ops[1].atom == DW_OP_GNU_push_tls_address);
+	if (*is_tls && ops[0].atom >= DW_OP_const1u && ops[0].atom <= DW_OP_consts)
+		return true;
+	if (!*is_tls && n != 1)
+		return false;
+	if (ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_constx ||
+		ops[0].atom == DW_OP_GNU_addr_index || ops[0].atom == DW_OP_GNU_const_index)
 		return dwarf_getlocation_attr(&location, ops, &value) == 0 &&
 			dwarf_formaddr(&value, addr) == 0;
 	return ops[0].atom == DW_OP_addr;
@@ -210,14 +220,16 @@ static char *copy_or_null(const char *text)
 static void die_take(struct walk *walk, Dwarf_Die *die, const char *function)
 {
 	Dwarf_Addr addr;
+	bool is_tls;
 
-	if (!die_address(die, walk->found[0].is_code, &addr))
+	if (!die_address(die, walk->found[0].is_code, &addr, &is_tls))
 		return;
+	addr += is_tls ? 0 : walk->bias;
 	for (size_t i = 0; i < walk->n; i++) {
 		struct candidate *candidate = &walk->found[i];
 
 		if (candidate->is_declared || candidate->module != walk->module ||
-			candidate->addr != addr + walk->bias)
+			candidate->addr != addr || candidate->is_tls != is_tls)
 			continue;
 		candidate->file = copy_or_null(dwarf_decl_file(die));
 		candidate->unit = copy_or_null(walk->unit);
@@ -517,12 +529,6 @@ static enum resolve_result settle(const struct search *search, const struct cand
 	uint64_t left = found->size > (uint64_t)watch->offset ? found->size - (uint64_t)watch->offset : 0;
 	char *place;
 
-	if (found->is_tls) {
-		err_set(err, "%s: %s is thread-local: every thread has its own, and such variables "
-			     "are not supported; give the address of one thread's",
-			watch->text, found->name);
-		return RESOLVE_REFUSED;
-	}
 	if (!found->is_code && watch->length == 0 && (left == 0 || watch->offset < 0)) {
 		err_set(err, "%s: how many bytes? %s has a size of %" PRIu64 "; give a length, as in %s/4",
 			watch->text, found->name, found->size, watch->text);
@@ -532,11 +538,18 @@ static enum resolve_result settle(const struct search *search, const struct cand
 		.len = found->is_code ? 1 : watch->length ? watch->length : left,
 		.access = watch->access};
 	place = found->file ? candidate_place(found) : NULL;
-	*object = place ? text_format("%s (%s) in %s", found->name, place,
-				  module_path(found->module))
-			: text_format("%s in %s", found->name, module_path(found->module));
+	*object = text_format("%s%s%s%s%s in %s", found->name, place ? " (" : "", place ? place : "",
+		place ? ")" : "", found->is_tls ? ", thread-local," : "", module_path(found->module));
 	free(place);
 	return RESOLVE_FOUND;
+}
+
+static uint64_t module_start(Dwfl_Module *module)
+{
+	Dwarf_Addr start = 0;
+
+	dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	return start;
 }
 
 static void search_fini(struct search *search)
@@ -548,12 +561,13 @@ static void search_fini(struct search *search)
 }
 
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
-	struct span *span, char **object, struct err *err)
+	struct span *span, uint64_t *module, char **object, struct err *err)
 {
 	struct search search = {.symbols = symbols, .watch = watch};
 	enum resolve_result result;
 
 	*object = NULL;
+	*module = 0;
 	if (!watch->name) {
 		*span = (struct span){.addr = watch->address,
 			.len = watch->access == ACCESS_EXECUTE ? 1 : watch->length,
@@ -569,6 +583,8 @@ enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch 
 		result = ambiguous(&search, err);
 	else
 		result = settle(&search, &search.found[0], span, object, err);
+	if (result == RESOLVE_FOUND && search.found[0].is_tls)
+		*module = module_start(search.found[0].module);
 	search_fini(&search);
 	return result;
 }

@@ -7,8 +7,20 @@
 
 #include <elfutils/libdwfl.h>
 
+/* One module as the dynamic linker has it. */
+struct link {
+	uint64_t map;	  /* its struct link_map in the target */
+	uint64_t dynamic; /* its dynamic section there */
+	uint64_t name;	  /* its path there */
+	unsigned space;	  /* 0: the namespace of the program; others: made by dlmopen() */
+};
+
 struct symbols {
 	pid_t pid;
+	/* The dynamic linker's lists, in its order of search; read when first asked for. */
+	struct link *links;
+	size_t n_links;
+	bool has_links, links_broken; /* broken: not read to their ends */
 	Dwfl *dwfl;
 	struct procfs_map *maps;
 	size_t n_maps;
@@ -80,6 +92,12 @@ const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t add
 
 /* The address of a dynamic symbol that a module exports, 0 if it does not. */
 uint64_t module_export(Dwfl_Module *module, const char *name);
+
+/* The dynamic linker's lists, in its order; until symbols_links_forget(). */
+const struct link *symbols_links(struct symbols *symbols, size_t *n);
+
+/* A module in these lists; NULL: it is in none. */
+const struct link *symbols_link(struct symbols *symbols, Dwfl_Module *module);
 
 /* The file name of a module; never NULL. */
 const char *module_path(Dwfl_Module *module);

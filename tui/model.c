@@ -136,6 +136,7 @@ static void rates_sample(struct model *model, const struct report *report, uint6
 static void heads_sample(struct model *model, const struct report *report)
 {
 	const struct report_watch *watch = &report->watches[model->watch];
+	char address[REPORT_ADDRESS_LEN];
 
 	model->title = escaped_take(text_format("watchprof: %s (pid %d)", report->command ? report->command : "?",
 		report->pid));
@@ -143,8 +144,8 @@ static void heads_sample(struct model *model, const struct report *report)
 		report->end, report->engine, report->threads_armed, profile_hits(report->profile),
 		(double)report->duration_ns / NS_PER_S));
 	model->watch_line = escaped_take(text_format(
-		"watch %u of %zu: %s  0x%" PRIx64 "/%" PRIu64 " %s  %" PRIu64 " hits  %.0f/s%s%s", model->watch + 1,
-		report->n_watches, watch->text, watch->addr, watch->len, watch->access,
+		"watch %u of %zu: %s  %s/%" PRIu64 " %s  %" PRIu64 " hits  %.0f/s%s%s", model->watch + 1,
+		report->n_watches, watch->text, report_address(watch, address), watch->len, watch->access,
 		model->hits[model->watch], model->rate[model->watch],
 		strcmp(watch->state, "armed") == 0 ? "" : "  ", strcmp(watch->state, "armed") == 0 ? "" : watch->state));
 	if (report->lost || profile_overrun(report->profile))

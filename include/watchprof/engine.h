@@ -40,11 +40,19 @@ enum engine_event {
  * it can be armed before it goes on. */
 struct engine_note {
 	pid_t pid, parent;
+	pid_t tid;	/* ENGINE_MODULES: the thread that reached the hook */
 	uint32_t image; /* that pid runs; a forked child shares its parent's until it execs */
 	bool is_last;	/* ENGINE_EXITED, ENGINE_IMAGE: nobody runs old_image any more */
 	uint32_t old_image;
 	int status;
 	struct hit hit;
+};
+
+/* Where one thread has its own of a thread-local variable. */
+struct place {
+	uint64_t addr;	/* 0: nowhere yet */
+	uint64_t due;	/* then: eight bytes that are written when it gets one; 0: not known */
+	uint64_t moved; /* and eight bytes that are written if those move; 0: they do not */
 };
 
 /* What is to be watched in one process. Bit i of hit.watches is spans[i]; a span of
@@ -54,6 +62,14 @@ struct arming {
 	const char *const *text; /* names the spans in messages */
 	size_t n;
 	uint64_t hook; /* report when this instruction is reached; 0: no hook */
+	/* Not NULL: where modules[i] is not 0, spans[i] is a thread-local variable of the module that lies
+	 * there. Every thread has its own; the address is the offset in the module's thread-local storage. */
+	const uint64_t *modules;
+	/* Tells where a thread has that; thread_pointer is the base of its fs segment. Called when a
+	 * thread is armed of any process that runs the image. */
+	void (*locate)(void *context, pid_t tid, uint64_t thread_pointer, uint64_t module, uint64_t offset,
+		struct place *out);
+	void *context;
 };
 
 struct engine_counts {

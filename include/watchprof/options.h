@@ -23,6 +23,7 @@ struct options {
 	pid_t pid;	/* thread group to attach to; 0: launch */
 	char **command; /* NULL-terminated, points into argv; NULL: attach */
 	char *command_line; /* all of argv, quoted by blanks, for the report */
+	bool is_pending;  /* after an attach, too, a name that is unknown waits for a library */
 	bool is_followed; /* watch forked children, too */
 	bool report;	/* no screen even on a terminal */
 	struct report_output *outputs; /* the reports to write at the end: at least one */

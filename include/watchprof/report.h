@@ -42,7 +42,12 @@ struct report_watch {
 	const char *state;  /* "armed", "pending", "ended at exec": how it stood at the end */
 	bool changed;	    /* the bytes at the end differ from those at the start */
 	bool compared;	    /* they could be compared */
+	bool is_tls;	    /* thread-local: it has another address in each thread */
 };
+
+/* The address as every output shows it: 0xADDRESS or "per thread". Returns text. */
+#define REPORT_ADDRESS_LEN 24
+const char *report_address(const struct report_watch *watch, char text[REPORT_ADDRESS_LEN]);
 
 /* One followed process. */
 struct report_process {

@@ -27,9 +27,10 @@ enum resolve_result {
 };
 
 /* Find what a watch means in this process. On RESOLVE_FOUND *span is where, and *object
- * describes it for the report (owned by the caller). */
+ * describes it for the report (owned by the caller). *module is 0, or of a thread-local variable the
+ * address of its module (see struct arming). */
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
-	struct span *span, char **object, struct err *err);
+	struct span *span, uint64_t *module, char **object, struct err *err);
 
 /* Where an address lies. The strings live until the next call. */
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
@@ -43,6 +44,7 @@ struct loader {
 	uint64_t hook;	 /* the empty function it calls around every change of the list of
 			  * libraries (<link.h>, r_brk); 0: not found */
 	uint64_t debug;	 /* its struct r_debug; 0: not found */
+	uint64_t debug_pointer; /* where its address will be; 0: not found */
 	uint64_t entry;	 /* the program's entry point: all is loaded there */
 };
 struct loader symbols_loader(struct symbols *symbols);
@@ -50,6 +52,45 @@ struct loader symbols_loader(struct symbols *symbols);
 /* Is the list of libraries whole just now (struct r_debug, r_state RT_CONSISTENT)? True
  * where that cannot be told. */
 bool symbols_is_consistent(struct symbols *symbols, const struct loader *loader);
+
+/* A function that a thread which has reached the hook calls next when its libraries are relocated, and
+ * before their constructors run; 0: not known. */
+uint64_t symbols_ready_hook(struct symbols *symbols);
+
+/* Has it loaded what the program is linked with, so that all that comes now is loaded by the program? */
+bool symbols_is_started(struct symbols *symbols, const struct loader *loader);
+
+/* Forget the dynamic linker's lists, to see what has changed in them. */
+void symbols_links_forget(struct symbols *symbols);
+
+/* A library as the dynamic linker has it, which may be unloaded. */
+struct home {
+	uint64_t dynamic; /* its dynamic section; 0: none */
+	char *name;	  /* its path, as the dynamic linker has it */
+};
+
+/* The library that has an address; none for the executable and for memory of no module. */
+void symbols_home(struct symbols *symbols, uint64_t addr, struct home *out);
+bool symbols_is_home(struct symbols *symbols, const struct home *home);
+void home_fini(struct home *home);
+
+/* A thread through which the process's memory can be read; 0: it has none any more. */
+pid_t symbols_tid(const struct symbols *symbols);
+
+/* The address of what the program's own libraries export under a name, as they themselves find it; 0: they
+ * do not. */
+uint64_t symbols_export(struct symbols *symbols, const char *name);
+
+/* The struct link_map of the module that lies at an address; 0: the dynamic linker has none. */
+uint64_t symbols_link_map(struct symbols *symbols, uint64_t module);
+
+/* Is the module at this address the executable? Then *below is how far below the thread pointer its
+ * thread-local storage begins, in every thread. */
+bool symbols_exe_tls(struct symbols *symbols, uint64_t module, uint64_t *below);
+
+/* An instruction of a static program, before its constructors, where thread-local variables have their
+ * place; 0: not known. */
+uint64_t symbols_static_ready(struct symbols *symbols);
 
 /* Anything suspicious about the address range of a watch (not mapped, read-only for
  * writes): a warning owned by the caller, or NULL. */

@@ -5,6 +5,7 @@
 #define WATCHPROF_TRACEE_H
 
 #include "watchprof/err.h"
+#include "watchprof/thread_image.h"
 #include "watchprof/trap_mask.h"
 
 #include <signal.h>
@@ -19,6 +20,7 @@ struct thread;
 /* What the engine notes about a thread; zero for a new one and after exec. */
 struct thread_mark {
 	uint32_t generation; /* of the registers last written into it */
+	struct thread_image image; /* these registers */
 	bool armed;	     /* something was watched in it at least once */
 	struct trap_mask trap_mask;
 	uint64_t watches;    /* hit before a change of the registers, reported after it */

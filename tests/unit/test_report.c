@@ -622,7 +622,7 @@ static void test_text_of_a_clean_run(void **state)
 static void test_changed_without_a_counted_write(void **state)
 {
 	static const struct report_watch watch = {
-		"v:rw", NULL, "rw", 0x404040, 4, 1, "armed", true, true};
+		"v:rw", NULL, "rw", 0x404040, 4, 1, "armed", true, true, false};
 	const struct hit read = {.watches = 1,
 		.kind = HIT_READ,
 		.pid = 1,
@@ -640,6 +640,36 @@ static void test_changed_without_a_counted_write(void **state)
 	assert_non_null(strstr(text, "changed without a counted"));
 	free(text);
 	fixture_free(&report);
+}
+
+/* A thread-local variable has no one address. */
+static void test_thread_local(void **state)
+{
+	static const struct report_watch watch = {
+		"tv:w", "tv, thread-local", "w", 8, 4, 1, "armed", false, false, true};
+	static const struct {
+		enum report_format format;
+		const char *part;
+	} rows[] = {
+		{REPORT_TEXT, "watch tv:w: 4 bytes per thread, access w, 1 slot, tv, thread-local\n"},
+		{REPORT_TSV, "# watch\ttv:w\tper thread\t4\tw\t1\t0\t0\tarmed\tunknown\ttv, thread-local\n"},
+		{REPORT_CSV, "per thread"},
+		{REPORT_JSON, "\"per thread\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report report = fixture_bare();
+		char *text;
+
+		report.engine = report.self_test = report.end = "x";
+		report.watches = &watch;
+		text = written(rows[i].format, &report);
+		if (!strstr(text, rows[i].part))
+			fail_msg("no '%s' in:\n%s", rows[i].part, text);
+		free(text);
+		fixture_free(&report);
+	}
 }
 
 static void test_format_names(void **state)
@@ -927,6 +957,7 @@ int main(void)
 		cmocka_unit_test(test_text_says_so),
 		cmocka_unit_test(test_text_of_a_clean_run),
 		cmocka_unit_test(test_changed_without_a_counted_write),
+		cmocka_unit_test(test_thread_local),
 		cmocka_unit_test(test_format_names),
 		cmocka_unit_test(test_save),
 		cmocka_unit_test(test_save_replaces),

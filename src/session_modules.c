@@ -1,0 +1,155 @@
+/* session_modules.c owns what happens to watches when libraries come and go: which hook of the dynamic
+ * linker is armed, when a library is ready to be watched, and which watches have lost theirs. */
+#include "session_private.h"
+#include "watchprof/util.h"
+
+#include <stdlib.h>
+
+/* A watch was found: may its library be unloaded? Not what the program was started with. */
+void session_take_home(struct session_image *image, size_t i)
+{
+	home_fini(&image->homes[i]);
+	if (image->is_started)
+		symbols_home(image->symbols, image->modules[i] ? image->modules[i] : image->spans[i].addr,
+			&image->homes[i]);
+}
+
+void session_drop_homes(struct session_image *image)
+{
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		home_fini(&image->homes[i]);
+}
+
+static bool is_loose(const struct session_image *image, size_t i)
+{
+	return image->state[i] == WATCH_ARMED && image->homes[i].dynamic;
+}
+
+bool session_is_waiting(const struct session *session, const struct session_image *image)
+{
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (image->state[i] == WATCH_PENDING || image->state[i] == WATCH_UNLOADED)
+			return true;
+	}
+	return false;
+}
+
+void session_choose_hook(const struct session *session, struct session_image *image)
+{
+	struct arming arming;
+	struct err ignored;
+	bool may_go = false;
+
+	image->hook = image->loader.hook;
+	image->is_hook_spare = !session_is_waiting(session, image);
+	if (!image->is_hook_spare)
+		return;
+	/* All are there. Where a slot is left, it tells when one goes. */
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		may_go |= is_loose(image, i);
+	arming = session_arming(session, image);
+	if (!may_go || session->ops->plan(&arming, NULL, &ignored))
+		image->hook = 0;
+}
+
+/* Note the watches whose library has gone. The lists of symbols must be fresh. Returns whether there
+ * are any. */
+static bool drop_gone(struct session *session, struct session_image *image)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (!is_loose(image, i) || symbols_is_home(image->symbols, &image->homes[i]))
+			continue;
+		session_say(session, "%s: %s was unloaded", session->text[i], image->homes[i].name);
+		home_fini(&image->homes[i]);
+		image->state[i] = WATCH_UNLOADED;
+		image->spans[i].len = 0;
+		image->modules[i] = 0;
+		any = true;
+	}
+	return any;
+}
+
+int session_take_modules(struct session *session, struct session_image *image, pid_t tid, struct err *err)
+{
+	uint64_t ready;
+	bool is_gone;
+
+	if (image->loading && tid != image->loading) {
+		/* Another thread passes by; the library is not ready, unless it failed to load. */
+		symbols_refresh(image->symbols);
+		if (session_is_any_found(session, image))
+			return 0;
+	} else if (!image->loading && image->hook == image->loader.hook &&
+		!symbols_is_consistent(image->symbols, &image->loader)) {
+		return 0;
+	}
+	symbols_refresh(image->symbols);
+	is_gone = drop_gone(session, image);
+	if (!image->loading && image->is_started && session_is_any_found(session, image)) {
+		/* It is mapped, but its relocations and its thread-local storage are still to come. */
+		ready = symbols_ready_hook(image->symbols);
+		image->loading = ready ? tid : 0;
+		image->hook = ready ? ready : image->hook;
+		if (ready)
+			return session_arm(session, image, err);
+	}
+	image->loading = 0;
+	image->is_started = true;
+	if (!image->loader.is_dynamic)
+		image->loader.hook = 0; /* a static program has come to where it is ready */
+	if (session_resolve_and_arm(session, image, is_gone, err))
+		return -1;
+	session->has_run = true;
+	return 0;
+}
+
+/* Where no slot is left for the hook, nothing tells that a library has gone. */
+static bool is_blind(const struct session *session, const struct session_image *image)
+{
+	for (size_t i = 0; i < session->options->n_watches && !image->hook; i++) {
+		if (is_loose(image, i))
+			return true;
+	}
+	return false;
+}
+
+/* See for ourselves. */
+static int look(struct session *session, struct session_image *image, struct err *err)
+{
+	symbols_links_forget(image->symbols);
+	if (!drop_gone(session, image))
+		return 0;
+	symbols_refresh(image->symbols);
+	return session_resolve_and_arm(session, image, true, err);
+}
+
+int session_check_modules(struct session *session, struct err *err)
+{
+	struct session_image *image;
+
+	LIST_FOREACH (image, &session->images, all) {
+		if (image->pid && is_blind(session, image) && look(session, image, err))
+			return -1;
+	}
+	return 0;
+}
+
+int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err)
+{
+	uint64_t loose = 0;
+
+	if (!is_blind(session, image))
+		return 0;
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		loose |= (uint64_t)is_loose(image, i) << i;
+	if (!(hit->watches & loose))
+		return 0;
+	symbols_links_forget(image->symbols);
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (is_loose(image, i) && !symbols_is_home(image->symbols, &image->homes[i]))
+			hit->watches &= ~(1ULL << i);
+	}
+	return look(session, image, err);
+}
