@@ -100,6 +100,7 @@ deaths() {
 	is "$4, $rounds times: the target lives" $bad 0
 }
 deaths SEGV 139 worker "a crash of the worker"
+deaths ABRT 134 worker "an abort of the worker"
 deaths SEGV 139 first "a crash of the first process"
 deaths KILL 137 first "SIGKILL of watchprof"
 
