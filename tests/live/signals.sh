@@ -80,8 +80,9 @@ if command -v tmux >/dev/null; then
 		tm capture-pane -p -t t | grep -q "$1"
 	}
 	tm -f /dev/null new-session -d -s t -x 100 -y 24 "PS1='\$ ' sh"
+	# shellcheck disable=SC2089
 	for key in 'c 2 INT Interrupt' '\ 3 QUIT Quit'; do
-		# shellcheck disable=SC2086
+		# shellcheck disable=SC2086,SC2090
 		set -- $key
 		rm -f "$tmp/report"
 		tm send-keys -t t "clear; $WATCHPROF --report=tsv -o $tmp/report -e v:w -- $BIN/steady 2 1000; echo st\$((\$?))" Enter
