@@ -60,9 +60,11 @@ static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, 
 {
 	ssize_t n;
 
-	while (reader->cap < reader->total + len)
-		reader->cap *= 2;
-	reader->bytes = mem_resize(reader->bytes, reader->cap, 1);
+	if (reader->cap < reader->total + len) {
+		while (reader->cap < reader->total + len)
+			reader->cap *= 2;
+		reader->bytes = mem_resize(reader->bytes, reader->cap, 1);
+	}
 	n = sys_memory_read(pid, addr, reader->bytes + reader->total, len);
 	reader->total += n > 0 ? (size_t)n : 0;
 	return n > 0 ? (size_t)n : 0;

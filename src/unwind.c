@@ -4,6 +4,7 @@
  * tables, and for code whose file cannot be opened. Without rules it never guesses. */
 #include "unwind_private.h"
 
+#include "watchprof/maps_watch.h"
 #include "watchprof/util.h"
 
 #include <libunwind.h>
@@ -27,6 +28,7 @@ struct unwinder {
 	struct map map;
 	bool is_read;
 	struct row_cache *rows;
+	struct maps_watch *watch; /* made at the first check */
 	uint64_t check_due_ns;
 	struct {
 		uint64_t ip;
@@ -91,14 +93,18 @@ void unwinder_flush(struct unwinder *unwinder)
 
 void unwinder_check(struct unwinder *unwinder, uint64_t now_ns)
 {
-	uint64_t took, pause;
+	uint64_t start, pause;
 
 	if (now_ns < unwinder->check_due_ns)
 		return;
-	if (unwinder->check_due_ns) /* the first hit finds out by itself */
+	start = clock_now_ns();
+	if (!unwinder->watch) {
+		unwinder->watch = maps_watch_new(unwinder->map.pid);
 		maps_renew(unwinder);
-	took = clock_now_ns() - now_ns;
-	pause = took * CHECK_SHARE;
+	} else if (maps_watch_changed(unwinder->watch)) {
+		maps_renew(unwinder);
+	}
+	pause = (clock_now_ns() - start) * CHECK_SHARE;
 	unwinder->check_due_ns = now_ns + (pause > CHECK_PERIOD ? pause : CHECK_PERIOD);
 }
 
@@ -257,6 +263,7 @@ void unwinder_free(struct unwinder *unwinder)
 	unw_destroy_addr_space(unwinder->space);
 	row_cache_free(unwinder->rows);
 	map_free(&unwinder->map);
+	maps_watch_free(unwinder->watch);
 	free(unwinder);
 }
 

@@ -66,7 +66,8 @@ struct oracle {
 	struct unwinder *warm, *cold;
 	struct stack_reader *reader;
 	struct symbols *symbols;
-	bool is_stale; /* symbols: mappings have changed */
+	uint64_t now_ns; /* what the unwinder is told, so that each of its checks is due */
+	bool is_stale;   /* symbols: mappings have changed */
 	struct exception exceptions[EXCEPT_MAX];
 	size_t n_exceptions;
 	uint64_t points, excepted, wrong, deepest, signals;
@@ -375,7 +376,7 @@ static void follow(struct oracle *oracle, enum act act, int sig,
 	}
 	if (act == ACT_SYSCALL && (before->rax == SYS_mmap || before->rax == SYS_munmap)) {
 		oracle->is_stale = true;
-		unwinder_flush(oracle->warm);
+		unwinder_check(oracle->warm, oracle->now_ns += NS_PER_S * 60);
 	}
 }
 

@@ -3,6 +3,7 @@
  * time, and clock_gettime(2) and geteuid(2) with them; it never touches a real process. */
 #include "fake_sys.h"
 
+#include "watchprof/maps_watch.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -581,6 +582,23 @@ pid_t procfs_living_thread(pid_t pid)
 bool procfs_may_inspect(pid_t pid)
 {
 	return procfs_living_thread(pid) != 0;
+}
+
+struct maps_watch *maps_watch_new(pid_t pid)
+{
+	(void)pid;
+	return NULL;
+}
+
+void maps_watch_free(struct maps_watch *watch)
+{
+	(void)watch;
+}
+
+bool maps_watch_changed(struct maps_watch *watch)
+{
+	(void)watch;
+	return false;
 }
 
 struct procfs_map *procfs_maps(pid_t pid, size_t *n)

@@ -1,0 +1,35 @@
+# tally.sh: what 20,000 hits ask of the system once their paths are known.
+. "$(dirname "$0")/lib.sh"
+hits=${TALLY_HITS:-20000}
+
+# tally STACK: run, and fail unless all hits were counted.
+tally() {
+	rm -f "$tmp/tally"
+	LD_PRELOAD="$BIN/libtally.so" TALLY_FILE="$tmp/tally" TALLY_CONTS="$hits" \
+		"$WATCHPROF" --report=tsv -o "$tmp/report" --stack="$1" -e v:w -- "$BIN/deep" $((hits + 2000)) >"$tmp/out" 2>&1
+	is "--stack=$1: all hits" "$(total "$tmp/report" v:w)" $((hits + 2000))
+}
+
+# count NAME: how often it was called.
+count() {
+	awk -v name="$1" '$1 == name { print $2 }' "$tmp/tally"
+}
+
+if ldd "$WATCHPROF" 2>/dev/null | grep -q asan; then
+	skip "system calls of $hits hits" "a sanitizer counts allocations itself"
+	done_testing
+	exit
+fi
+tally 32
+is "no memory is allocated" "$(count allocate)" 0
+is "no file is opened" "$(count open) $(count map)" "0 0"
+is "no signal is masked" "$(count sigmask)" 0
+is "the stack is read once a hit" "$(count process_vm_readv)" "$hits"
+# GETSIGINFO, PEEKUSER of DR6, GETSIGMASK, POKEUSER of DR6, GETREGS, CONT.
+is "six requests to the thread a hit" "$(count ptrace)" $((hits * 6))
+tally 0
+is "without a stack, no memory is allocated" "$(count allocate)" 0
+is "and no file is opened" "$(count open) $(count map)" "0 0"
+is "nor the stack read" "$(count process_vm_readv)" 0
+is "five requests to the thread a hit" "$(count ptrace)" $((hits * 5))
+done_testing
