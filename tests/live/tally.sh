@@ -1,6 +1,15 @@
-# tally.sh: what 20,000 hits ask of the system once their paths are known.
+# tally.sh: what 20,000 hits ask of the system once their paths are known, and what 10,000 paths take of
+# memory.
 . "$(dirname "$0")/lib.sh"
 hits=${TALLY_HITS:-20000}
+memory_hits=${MEMORY_HITS:-40000}
+
+# The greatest size so far of watchprof's processes, in kilobytes.
+worker_peak() {
+	for pid in "$prof" $(cat /proc/"$prof"/task/*/children); do
+		sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status"
+	done | sort -n | tail -n 1
+}
 
 # tally STACK: run, and fail unless all hits were counted.
 tally() {
@@ -20,6 +29,18 @@ if ldd "$WATCHPROF" 2>/dev/null | grep -q asan; then
 	done_testing
 	exit
 fi
+target "$BIN/deep" "$memory_hits" 10000
+attach --stack=32 -e v:w
+echo >&9
+until_true has_line "$tmp/target.out" written
+peak=$(worker_peak)
+[ "${peak:-65536}" -lt 65536 ]
+ok $? "$memory_hits hits on 10,000 paths take less than 64 MiB (${peak:-unknown} kB)"
+go
+wait "$prof"
+is "and all are counted" "$(total "$tmp/report" v:w)" "$memory_hits"
+is "each with its path" "$(field "$tmp/report" overrun)" 0
+
 tally 32
 is "no memory is allocated" "$(count allocate)" 0
 is "no file is opened" "$(count open) $(count map)" "0 0"
