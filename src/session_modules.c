@@ -121,8 +121,15 @@ static int look(struct session *session, struct session_image *image, struct err
 	symbols_links_forget(image->symbols);
 	if (!drop_gone(session, image))
 		return 0;
+	image->was_blind = true;
+	/* From now on the hook tells. What came before that is looked for; not what is half loaded. */
+	session_choose_hook(session, image);
+	if (session_arm(session, image, err))
+		return -1;
+	if (!symbols_is_consistent(image->symbols, &image->loader))
+		return 0;
 	symbols_refresh(image->symbols);
-	return session_resolve_and_arm(session, image, true, err);
+	return session_resolve_and_arm(session, image, false, err);
 }
 
 int session_check_modules(struct session *session, struct err *err)
@@ -136,20 +143,33 @@ int session_check_modules(struct session *session, struct err *err)
 	return 0;
 }
 
+/* Is it the library's variable that was hit? The thread runs again already, and may have unloaded it since
+ * its own code made the access. What the dynamic linker writes there it writes while it loads another. */
+static bool is_own_hit(const struct session_image *image, size_t i, const struct hit *hit)
+{
+	const struct home *home = &image->homes[i];
+	const uint64_t ip = hit->frames[0];
+
+	if (symbols_is_linker(image->symbols, ip))
+		return false;
+	return symbols_is_home(image->symbols, home) ||
+		(ip > home->start && ip <= home->end && !symbols_is_taken(image->symbols, home));
+}
+
 int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err)
 {
-	uint64_t loose = 0;
+	bool any = false;
 
-	if (!is_blind(session, image))
-		return 0;
-	for (size_t i = 0; i < session->options->n_watches; i++)
-		loose |= (uint64_t)is_loose(image, i) << i;
-	if (!(hit->watches & loose))
+	if (!image->was_blind && !is_blind(session, image))
 		return 0;
 	symbols_links_forget(image->symbols);
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (is_loose(image, i) && !symbols_is_home(image->symbols, &image->homes[i]))
+		if (!(hit->watches & 1ULL << i))
+			continue;
+		any |= is_loose(image, i);
+		/* Unloaded: hit once more before the registers were changed. */
+		if (is_loose(image, i) ? !is_own_hit(image, i, hit) : image->state[i] == WATCH_UNLOADED)
 			hit->watches &= ~(1ULL << i);
 	}
-	return look(session, image, err);
+	return any && is_blind(session, image) ? look(session, image, err) : 0;
 }

@@ -42,6 +42,7 @@ struct session_image {
 	uint64_t hook; /* the address armed for changes of the list of libraries; 0: none */
 	bool is_hook_spare; /* nothing waits: it only tells of libraries that go */
 	bool is_started;    /* what the program is linked with was loaded */
+	bool was_blind;	    /* a library was gone before that was noticed */
 	pid_t loading;	    /* the thread that loads a library, which is not ready; 0: none */
 	struct home homes[WATCHES_MAX]; /* libraries of watches that may be unloaded */
 	struct span spans[WATCHES_MAX];

@@ -141,8 +141,10 @@ void symbols_home(struct symbols *symbols, uint64_t addr, struct home *out)
 	const struct link *link = module == symbols->exe ? NULL : symbols_link(symbols, module);
 
 	*out = (struct home){0};
-	if (link)
-		*out = (struct home){.dynamic = link->dynamic, .name = link_name(symbols, link)};
+	if (!link)
+		return;
+	*out = (struct home){.dynamic = link->dynamic, .name = link_name(symbols, link)};
+	dwfl_module_info(module, NULL, &out->start, &out->end, NULL, NULL, NULL, NULL);
 }
 
 bool symbols_is_home(struct symbols *symbols, const struct home *home)
@@ -158,6 +160,26 @@ bool symbols_is_home(struct symbols *symbols, const struct home *home)
 		free(name);
 	}
 	return is_same;
+}
+
+bool symbols_is_taken(struct symbols *symbols, const struct home *home)
+{
+	size_t n;
+	const struct link *links = symbols_links(symbols, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (links[i].dynamic >= home->start && links[i].dynamic < home->end)
+			return true;
+	}
+	return false;
+}
+
+bool symbols_is_linker(struct symbols *symbols, uint64_t addr)
+{
+	uint64_t base = procfs_auxv(symbols->pid, AT_BASE);
+	Dwfl_Module *linker = base ? dwfl_addrmodule(symbols->dwfl, base) : NULL;
+
+	return linker && dwfl_addrmodule(symbols->dwfl, addr) == linker;
 }
 
 void home_fini(struct home *home)

@@ -67,11 +67,18 @@ void symbols_links_forget(struct symbols *symbols);
 struct home {
 	uint64_t dynamic; /* its dynamic section; 0: none */
 	char *name;	  /* its path, as the dynamic linker has it */
+	uint64_t start, end; /* where it is mapped */
 };
 
 /* The library that has an address; none for the executable and for memory of no module. */
 void symbols_home(struct symbols *symbols, uint64_t addr, struct home *out);
 bool symbols_is_home(struct symbols *symbols, const struct home *home);
+
+/* Is another library where that one was? */
+bool symbols_is_taken(struct symbols *symbols, const struct home *home);
+
+/* Is an address in the dynamic linker? */
+bool symbols_is_linker(struct symbols *symbols, uint64_t addr);
 void home_fini(struct home *home);
 
 /* A thread through which the process's memory can be read; 0: it has none any more. */

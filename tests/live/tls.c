@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Away from the start of a page: QEMU takes misaligned stores to be there. */
+__thread char padding[256] = "first";
 __thread int tv;
 _Thread_local long tl = 5;
 static __thread short ts;
