@@ -19,6 +19,7 @@ struct candidate {
 	char *name; /* demangled */
 	char *raw;  /* as in the symbol table, without a version */
 	Dwfl_Module *module;
+	Dwfl_Module *named_in; /* whose name it is, where the dynamic linker uses another module's object */
 	uint64_t addr, size;
 	bool is_local, is_tls, is_code, is_exe;
 	enum match match;
@@ -374,26 +375,42 @@ static void keep_scope(struct search *search)
 	}
 }
 
-static bool is_exported(const struct candidate *candidate)
+/* Put a candidate where the dynamic linker finds its name: with a copy relocation that is in the
+ * executable; with LD_PRELOAD and the like, in an earlier library. A function that is named with
+ * its module is itself. */
+static void candidate_bind(struct search *search, struct candidate *candidate)
 {
-	return !candidate->is_local && module_export(candidate->module, candidate->raw);
+	struct definition bound;
+
+	if (candidate->is_local || (candidate->is_code && search->watch->module) ||
+		!symbols_bound(search->symbols, candidate->module, candidate->raw, &bound) ||
+		bound.module == candidate->module)
+		return;
+	if (!candidate->is_declared) {
+		struct walk walk = {.found = candidate, .n = 1, .missing = 1, .module = candidate->module};
+
+		module_walk(&walk); /* debug info knows its own address only */
+		candidate->is_declared = true;
+	}
+	candidate->named_in = candidate->module;
+	candidate->module = bound.module;
+	candidate->addr = bound.addr;
+	candidate->size = bound.size ? bound.size : candidate->size;
+	candidate->is_exe = bound.module == search->symbols->exe;
 }
 
-/* Of global symbols of one name that several modules export, the program uses one: the
- * executable's (there a copy relocation put it), else that of the first module. That it is
- * declared elsewhere, debug info tells only of the others. */
-static void keep_exported(struct search *search)
+/* Several candidates may be one object now: keep the one that was there before, with what debug info told
+ * of the others. */
+static void keep_distinct(struct search *search)
 {
 	for (size_t i = search->n; i-- > 0;) {
 		struct candidate *out = &search->found[i];
 
 		for (size_t j = 0; j < search->n; j++) {
 			struct candidate *kept = &search->found[j];
-			bool is_first = j > i ? kept->is_exe : !out->is_exe;
 
-			if (!is_first || kept->module == out->module ||
-				strcmp(kept->raw, out->raw) != 0 || !is_exported(kept) ||
-				!is_exported(out))
+			if (j == i || kept->module != out->module || kept->addr != out->addr ||
+				(kept->named_in && (!out->named_in || j > i)))
 				continue;
 			if (!kept->unit && out->unit) {
 				free(kept->file);
@@ -405,6 +422,28 @@ static void keep_exported(struct search *search)
 			break;
 		}
 	}
+}
+
+/* Names in other namespaces (dlmopen) are not the program's, where it has one. */
+static void keep_space(struct search *search)
+{
+	size_t n_own = 0;
+
+	for (size_t i = 0; i < search->n; i++)
+		n_own += symbols_space(search->symbols, search->found[i].module) == 0;
+	for (size_t i = search->n; n_own && i-- > 0;) {
+		if (symbols_space(search->symbols, search->found[i].module))
+			candidate_drop(search, i);
+	}
+}
+
+/* Of symbols of one name that several modules export, keep those that are in use. */
+static void keep_exported(struct search *search)
+{
+	for (size_t i = 0; i < search->n; i++)
+		candidate_bind(search, &search->found[i]);
+	keep_distinct(search);
+	keep_space(search);
 }
 
 /* The executable's first, then by module and address. */
@@ -538,8 +577,10 @@ static enum resolve_result settle(const struct search *search, const struct cand
 		.len = found->is_code ? 1 : watch->length ? watch->length : left,
 		.access = watch->access};
 	place = found->file ? candidate_place(found) : NULL;
-	*object = text_format("%s%s%s%s%s in %s", found->name, place ? " (" : "", place ? place : "",
-		place ? ")" : "", found->is_tls ? ", thread-local," : "", module_path(found->module));
+	*object = text_format("%s%s%s%s%s in %s%s%s", found->name, place ? " (" : "", place ? place : "",
+		place ? ")" : "", found->is_tls ? ", thread-local," : "", module_path(found->module),
+		found->named_in ? ", which is used instead of that in " : "",
+		found->named_in ? module_path(found->named_in) : "");
 	free(place);
 	return RESOLVE_FOUND;
 }

@@ -99,6 +99,21 @@ const struct link *symbols_links(struct symbols *symbols, size_t *n);
 /* A module in these lists; NULL: it is in none. */
 const struct link *symbols_link(struct symbols *symbols, Dwfl_Module *module);
 
+/* What a module exports. */
+struct definition {
+	Dwfl_Module *module;
+	const char *version; /* NULL: none */
+	uint64_t addr, size; /* addr: of a thread-local variable, the offset */
+	bool is_own;	     /* its module always uses this one (protected) */
+};
+
+/* What a module that exports a name means by it: mostly the first definition in the order of search, which
+ * may be that of another module. False: it does not export the name. */
+bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, struct definition *out);
+
+/* The namespace of a module; 0: the program's. */
+unsigned symbols_space(struct symbols *symbols, Dwfl_Module *module);
+
 /* The file name of a module; never NULL. */
 const char *module_path(Dwfl_Module *module);
 

@@ -104,7 +104,7 @@ static void test_everything(void **state)
 	struct line line = line_of((const char *const[]){"--event=a.c::v/4:w", "-ens::v", "--pid=7",
 		"--report=json", "-oout.json", "-d", "0.5", "-n", "1000", "-i", "2", "--engine=dr",
 		"--stack", "0", "--max-sites=1", "--group=line", "--sort=writes", "--limit=20",
-		"--filter=parse_*", "--skip-module=libfoo,libstdc++", "-vvq", NULL});
+		"--filter=parse_*", "--skip-module=libfoo,libstdc++", "--pending", "-vvq", NULL});
 	struct options options = parsed(&line);
 
 	(void)state;
@@ -131,6 +131,7 @@ static void test_everything(void **state)
 	assert_int_equal(options.stack, 0);
 	assert_int_equal(options.max_sites, 1);
 	assert_int_equal(options.verbosity, 1);
+	assert_true(options.is_pending);
 	options_fini(&options);
 }
 

@@ -1,0 +1,9 @@
+/* order_library.c: a library whose BUMP writes v TIMES times; several of them define the same v. */
+int v;
+
+int BUMP(void)
+{
+	for (int i = 0; i < TIMES; i++)
+		v = i;
+	return v;
+}
