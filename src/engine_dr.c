@@ -132,7 +132,7 @@ static int registers_write(pid_t tid, const struct dr_image *dr)
 
 /* What a stopped thread is to be armed with. 0 or -errno; -E2BIG: its own of the variables need
  * more slots than there are. */
-static int thread_plan(const struct process *process, pid_t tid, struct thread_image *out)
+static int thread_plan(const struct process *process, pid_t tid, bool with_spare, struct thread_image *out)
 {
 	struct user_regs_struct regs;
 	struct err ignored;
@@ -144,27 +144,42 @@ static int thread_plan(const struct process *process, pid_t tid, struct thread_i
 	result = sys_regs_get(tid, &regs);
 	if (result)
 		return result;
-	return armed_plan(process->armed, tid, regs.fs_base, out, &ignored) ? -E2BIG : 0;
+	return armed_plan(process->armed, tid, regs.fs_base, with_spare, out, &ignored) ? -E2BIG : 0;
+}
+
+/* Write what a stopped thread is to be armed with; without the spare slot where others use it. */
+static int thread_write(const struct process *process, pid_t tid, struct thread_image *out)
+{
+	int result = thread_plan(process, tid, true, out);
+
+	if (result == 0)
+		result = registers_write(tid, &out->dr);
+	else if (result == -E2BIG)
+		registers_write(tid, &(struct dr_image){0});
+	if (result == -ENOSPC && out->has_spare) {
+		result = thread_plan(process, tid, false, out);
+		if (result == 0)
+			result = registers_write(tid, &out->dr);
+	}
+	return result;
 }
 
 /* Bring a stopped thread's registers up to date. */
 static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
 {
 	struct thread_mark *mark = thread_mark(thread);
+	bool was_partial = mark->image.is_partial;
 	struct thread_image image;
 	int result;
 
 	if (mark->generation == process->generation)
 		return 0;
-	result = thread_plan(process, thread_tid(thread), &image);
-	if (result == -E2BIG)
-		registers_write(thread_tid(thread), &(struct dr_image){0});
-	if (result == 0)
-		result = registers_write(thread_tid(thread), &image.dr);
+	result = thread_write(process, thread_tid(thread), &image);
 	mark->image = result ? (struct thread_image){0} : image;
 	if (result)
 		return result;
 	mark->generation = process->generation;
+	engine->counts.threads_unarmed += image.is_partial && !was_partial;
 	if (!mark->armed && image.dr.dr7) {
 		mark->armed = true;
 		engine->counts.threads_armed++;

@@ -95,8 +95,8 @@ static uint64_t span_place(const struct arming *arming, pid_t tid, uint64_t thre
 	return place.addr ? 0 : place.moved;
 }
 
-int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, struct thread_image *out,
-	struct err *err)
+int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bool with_spare,
+	struct thread_image *out, struct err *err)
 {
 	struct armed own = *armed;
 	uint64_t moved = 0;
@@ -113,12 +113,13 @@ int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, st
 			&armed->arming, tid, thread_pointer, own.modules[i], &own.spans[i], &is_waiting);
 		moved = also ? also : moved;
 		out->waiting |= (uint64_t)is_waiting << i;
+		out->is_partial |= !own.spans[i].len;
 	}
-	if (moved) {
-		/* Only where a slot is left for it. */
+	if (moved && with_spare) {
 		own.spans[IMAGE_MOVED] = (struct span){moved, 8, ACCESS_WRITE};
 		out->waiting |= IMAGE_BIT(IMAGE_MOVED);
-		if (dr_plan(own.spans, own.text, WATCHES_MAX, &out->dr, &ignored) == 0)
+		out->has_spare = dr_plan(own.spans, own.text, WATCHES_MAX, &out->dr, &ignored) == 0;
+		if (out->has_spare)
 			return 0;
 		own.spans[IMAGE_MOVED].len = 0;
 	}

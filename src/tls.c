@@ -30,6 +30,11 @@ struct tls {
 	td_err_e failure;
 	/* Fields from the thread pointer to a module's entry; read with the agent. */
 	struct descriptor vector, module_id, entry, entry_value;
+	/* Modules that were asked for, and their struct link_map: a forked child may outlive the process
+	 * whose lists are read. */
+	struct {
+		uint64_t module, map;
+	} maps[WATCHES_MAX];
 };
 
 struct tls *tls_new(struct symbols *symbols)
@@ -116,6 +121,20 @@ static void find_due(const struct tls *tls, uint64_t thread_pointer, uint64_t ma
 	out->moved = id <= length ? at : 0;
 }
 
+static uint64_t find_map(struct tls *tls, uint64_t module)
+{
+	uint64_t map = symbols_link_map(tls->process.symbols, module);
+	size_t i = 0;
+
+	while (i < WATCHES_MAX - 1 && tls->maps[i].module && tls->maps[i].module != module)
+		i++;
+	if (!map)
+		return tls->maps[i].module == module ? tls->maps[i].map : 0;
+	tls->maps[i].module = module;
+	tls->maps[i].map = map;
+	return map;
+}
+
 void tls_locate(void *context, pid_t tid, uint64_t thread_pointer, uint64_t module, uint64_t offset,
 	struct place *out)
 {
@@ -133,7 +152,7 @@ void tls_locate(void *context, pid_t tid, uint64_t thread_pointer, uint64_t modu
 	}
 	tls->process.tid = tid;
 	tls->process.thread_pointer = thread_pointer;
-	map = symbols_link_map(tls->process.symbols, module);
+	map = find_map(tls, module);
 	if (!map || !agent_begin(tls))
 		return;
 	if (td_ta_map_lwp2thr(tls->agent, tid, &thread) == TD_OK &&

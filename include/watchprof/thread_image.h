@@ -21,6 +21,8 @@ struct thread_image {
 	/* Bit set: watches whose slot waits for the thread to get its own of the variable; when it
 	 * fires, the thread is to be planned again and nothing is counted. */
 	uint64_t waiting;
+	bool has_spare;	 /* one slot is not needed: it tells that what is waited at has moved */
+	bool is_partial; /* it has none of a variable, and nothing is known to wait at */
 };
 
 /* Can these spans be watched together? Thread-local ones count as they lie in their module's
@@ -33,9 +35,9 @@ struct armed *armed_copy(const struct armed *armed);
 void armed_free(struct armed *armed);
 
 /* Plan for one thread. A variable that it has none of yet takes one slot, which waits for it; or none
- * where nothing is known to wait at. Fails where the thread's own addresses need more slots than there are. */
-int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, struct thread_image *out,
-	struct err *err);
+ * where nothing is known to wait at. with_spare: use a free slot to see whether that moves. Fails where the thread's own addresses need more slots than there are. */
+int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bool with_spare,
+	struct thread_image *out, struct err *err);
 
 /* The DR6 bits of slots that stand for a watch of the user's. */
 uint64_t thread_image_slots(const struct thread_image *image);

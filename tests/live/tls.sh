@@ -72,6 +72,10 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
 done
 run "a library out of many" "40 tls_late_bump" late_tv:w "$BIN/tls_many" "$BIN/libtls_late.so" "$@"
 
+launch -q -e tv:w -e late_tv:w -- "$BIN/tls_churn" 500 "$BIN/libtls_late.so"
+is "threads that come and go: every write of each" "$(total "$tmp/report" tv:w) $(total "$tmp/report" late_tv:w) \
+$(field "$tmp/report" complete)" "2500 1500 yes"
+
 launch -q -f -e tv:w -- "$BIN/tls_fork"
 is "a forked child has a copy at the same place" "$(split "$tmp/report" tv:w)" "10 child_writes
 5 parent_writes

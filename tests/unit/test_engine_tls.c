@@ -184,6 +184,22 @@ static void test_wait_for_nothing(void **state)
 	places.addr[0] = 0x10000;
 	assert_int_equal(arm_spans(engine, &places, spans, 2, &err), 0);
 	assert_int_equal(fake_armed(P), 5);
+	assert_int_equal(engine_dr.counts(engine).threads_unarmed, 1); /* for a while it was not armed in full */
+	engine_end(engine);
+}
+
+/* Other tools use the slot that would be spare. */
+static void test_wait_without_spare(void **state)
+{
+	struct places places = {.is_moving = true};
+	struct engine *engine = engine_on(1);
+	struct err err;
+
+	(void)state;
+	fake.foreign_slots = 3;
+	assert_int_equal(arm_own(engine, &places, &err), 0);
+	assert_int_equal(fake_armed(P), 1);
+	assert_int_equal(fake_thread(P)->dr[0], 0x900000);
 	engine_end(engine);
 }
 
@@ -318,6 +334,7 @@ int main(void)
 		TEST(wait_for_its_own),
 		TEST(wait_moves),
 		TEST(wait_for_nothing),
+		TEST(wait_without_spare),
 		TEST(rearm_with_hits_in_flight),
 		TEST(arm_fails_at_each_step),
 		TEST(due_fails_at_each_step),
