@@ -41,19 +41,19 @@ step() {
 # What each tool is called by the package managers. The first set builds and watches, the second
 # is for the tests.
 apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-dev libncurses-dev
-	libjson-c-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
+	libjson-c-dev libiberty-dev libzydis-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
 apt_test="libcmocka-dev clang gdb jq tmux python3 procps util-linux mandoc xz-utils
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 	redis-server python3.11 libc6-dbg golang-go musl-tools"
 dnf_build="gcc make autoconf automake pkgconf-pkg-config elfutils-devel libunwind-devel ncurses-devel
-	json-c-devel binutils-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
+	json-c-devel binutils-devel zydis-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
 dnf_test="libcmocka-devel clang gdb jq tmux python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
 	bochs xorriso syslinux redis glibc-static musl-gcc"
-pacman_build="gcc make autoconf automake pkgconf libelf libunwind ncurses json-c binutils protobuf-c zlib"
+pacman_build="gcc make autoconf automake pkgconf libelf libunwind ncurses json-c binutils zydis protobuf-c zlib"
 pacman_test="cmocka clang gdb jq tmux python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
 	libisoburn syslinux redis"
 zypper_build="gcc make autoconf automake pkgconf libdw-devel libunwind-devel ncurses-devel libjson-c-devel
-	binutils-devel libprotobuf-c-devel protobuf-c zlib-devel"
+	binutils-devel libZydis-devel libprotobuf-c-devel protobuf-c zlib-devel"
 zypper_test="libcmocka-devel clang gdb jq tmux python3 procps util-linux mandoc xz qemu-x86 busybox-static cpio bochs
 	xorriso syslinux redis glibc-devel-static"
 
