@@ -50,6 +50,19 @@ static int slot_compare(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* What a slot has to fire for. There is none for reads alone. */
+static enum watch_access slot_access(enum watch_access access)
+{
+	return access == ACCESS_READ ? ACCESS_READ_WRITE : access;
+}
+
+/* The same bytes: one slot does for both, if neither is for code. */
+static bool slot_is_shared(const struct dr_slot *a, const struct dr_slot *b)
+{
+	return a->addr == b->addr && a->len == b->len &&
+		(a->access == ACCESS_EXECUTE) == (b->access == ACCESS_EXECUTE);
+}
+
 /* Add the pieces of one span to the list, leaving out those already there. Counts beyond
  * DR_SLOTS, up to max, so that the caller can say how many would be needed. */
 static unsigned pieces_add(struct dr_slot *list, unsigned n, unsigned max, const struct span *span)
@@ -58,27 +71,35 @@ static unsigned pieces_add(struct dr_slot *list, unsigned n, unsigned max, const
 
 	while (left > 0 && n < max) {
 		struct dr_slot piece = {
-			.addr = addr, .len = piece_len(addr, left), .access = span->access};
+			.addr = addr, .len = piece_len(addr, left), .access = slot_access(span->access)};
 		unsigned i = 0;
 
-		while (i < n && slot_compare(&list[i], &piece) != 0)
+		while (i < n && !slot_is_shared(&list[i], &piece))
 			i++;
 		if (i == n)
 			list[n++] = piece;
+		else
+			list[i].access |= piece.access;
 		addr += piece.len;
 		left -= piece.len;
 	}
 	return n;
 }
 
-/* Does every firing of the slot mean a hit of the span? */
+/* Does every firing of the slot mean that bytes of the span were touched? */
+static bool slot_touches(const struct dr_slot *slot, const struct span *span)
+{
+	if ((slot->access == ACCESS_EXECUTE) != (span->access == ACCESS_EXECUTE))
+		return false;
+	/* Of an execute watch only the first byte is watched. */
+	if (span->access == ACCESS_EXECUTE)
+		return span->len && slot->addr == span->addr;
+	return slot->addr >= span->addr && slot->addr + slot->len <= span->addr + span->len;
+}
+
+/* And in a way that it is watched for, whatever the access was? */
 static bool slot_implies(const struct dr_slot *slot, const struct span *span)
 {
-	/* Of an execute watch only the first byte is watched. */
-	if (span->access == ACCESS_EXECUTE && slot->addr != span->addr)
-		return false;
-	if (slot->addr < span->addr || slot->addr + slot->len > span->addr + span->len)
-		return false;
 	return slot->access == span->access ||
 		(slot->access == ACCESS_WRITE && span->access == ACCESS_READ_WRITE);
 }
@@ -89,9 +110,6 @@ static int span_check(const struct span *span, const char *text, struct err *err
 	if (span->len && (span->addr >> 56 || (span->addr + span->len) >> 56))
 		return err_set(err, "%s: 0x%llx is not an address of user memory", text,
 			(unsigned long long)span->addr);
-	if (span->access == ACCESS_READ)
-		return err_set(err, "%s: x86 debug registers cannot watch reads alone; use :rw, which "
-				    "counts reads and writes together", text);
 	if (span->access != ACCESS_EXECUTE && span->len > DR_BYTES_MAX)
 		return err_set(err,
 			"%s: the object is %llu bytes and the four debug registers cover %d at most; "
@@ -133,17 +151,23 @@ int dr_plan(const struct span *spans, const char *const *text, size_t n, struct 
 
 	*image = (struct dr_image){0};
 	for (size_t i = 0; i < n; i++) {
-		if (span_check(&spans[i], text[i], err))
+		if (span_check(&spans[i], text[i], err)) {
+			*image = (struct dr_image){0};
 			return -1;
+		}
 		n_list = pieces_add(list, n_list, ARRAY_LEN(list), &spans[i]);
+		image->readers |= (uint64_t)((spans[i].access & ACCESS_READ) != 0) << i;
+		image->writers |= (uint64_t)((spans[i].access & ACCESS_WRITE) != 0) << i;
 	}
-	if (n_list > DR_SLOTS)
+	if (n_list > DR_SLOTS) {
+		*image = (struct dr_image){0};
 		return slots_short(spans, text, n, n_list, err);
+	}
 	qsort(list, n_list, sizeof(list[0]), slot_compare);
 	for (unsigned s = 0; s < n_list; s++) {
 		for (size_t i = 0; i < n; i++) {
-			if (slot_implies(&list[s], &spans[i]))
-				list[s].watches |= 1ULL << i;
+			if (slot_touches(&list[s], &spans[i]))
+				*(slot_implies(&list[s], &spans[i]) ? &list[s].watches : &list[s].possible) |= 1ULL << i;
 		}
 		image->slot[s] = list[s];
 		image->dr7 |= dr7_encode(&list[s], s);
@@ -174,6 +198,43 @@ uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6)
 			watches |= image->slot[s].watches;
 	}
 	return watches;
+}
+
+bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++) {
+		const struct dr_slot *slot = &image->slot[s];
+
+		if (slot->access == ACCESS_EXECUTE || !((slot->watches | slot->possible) >> watch & 1))
+			continue;
+		start = slot->addr < start ? slot->addr : start;
+		end = slot->addr + slot->len > end ? slot->addr + slot->len : end;
+	}
+	*addr = start;
+	*len = end > start ? end - start : 0;
+	return end > start;
+}
+
+uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6)
+{
+	uint64_t watches = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++) {
+		if (dr6 & 1ULL << s)
+			watches |= image->slot[s].possible;
+	}
+	return watches;
+}
+
+uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access)
+{
+	uint64_t slots = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++)
+		slots |= (uint64_t)(image->slot[s].access == access) << s;
+	return slots;
 }
 
 enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6)

@@ -1,6 +1,7 @@
 /* engine_dr.c owns the debug registers of all traced threads. It catches accesses by
  * hardware breakpoints set through ptrace, and never reads a register back to decide what is
  * armed: a new thread's DR7 shows its parent's value and is a lie (facts.md section 2). */
+#include "watchprof/access.h"
 #include "watchprof/dr.h"
 #include "watchprof/dr_probe.h"
 #include "watchprof/engine.h"
@@ -35,6 +36,7 @@ struct process {
 	struct dr_image dr;
 	struct armed *armed; /* what differs by thread; NULL: every thread has dr */
 	struct unwinder *unwinder; /* made when the first hit needs it */
+	struct accesses *accesses; /* likewise */
 	LIST_ENTRY(process) all;
 };
 
@@ -82,6 +84,7 @@ static void process_remove(struct process *process)
 {
 	LIST_REMOVE(process, all);
 	armed_free(process->armed);
+	accesses_free(process->accesses);
 	unwinder_free(process->unwinder);
 	free(process);
 }
@@ -103,6 +106,13 @@ static struct unwinder *process_unwinder(struct process *process)
 	if (!process->unwinder)
 		process->unwinder = unwinder_new(process->pid);
 	return process->unwinder;
+}
+
+static struct accesses *process_accesses(struct process *process)
+{
+	if (!process->accesses)
+		process->accesses = accesses_new(process_unwinder(process));
+	return process->accesses;
 }
 
 /* Write an image into a stopped thread: DR7 without the slots, addresses, DR7, DR6
@@ -217,6 +227,8 @@ static void process_renew(struct engine *engine, struct process *process)
 	armed_free(process->armed);
 	process->armed = NULL;
 	process->generation++;
+	accesses_free(process->accesses);
+	process->accesses = NULL;
 	unwinder_free(process->unwinder);
 	process->unwinder = unwinder_new(process->pid);
 }
@@ -292,6 +304,12 @@ static int arm_error(pid_t tid, int failure, struct err *err)
 	return err_set(err, "the debug registers of thread %d cannot be written: %s", tid, strerror(failure));
 }
 
+/* Watches that are hit, or may be if the access was of their kind. */
+static uint64_t watches_touched(const struct thread_image *image, uint64_t dr6)
+{
+	return dr_watches_hit(&image->dr, dr6) | dr_watches_possible(&image->dr, dr6);
+}
+
 /* Before its registers change, take note of a hit that a thread has had and not reported: its
  * DR6 speaks of the image that was written into it. */
 static void note_in_flight(struct engine *engine, const struct process *process, struct thread *thread,
@@ -304,7 +322,7 @@ static void note_in_flight(struct engine *engine, const struct process *process,
 		sys_debugreg_get(thread_tid(thread), 6, &dr6) || !(dr6 & DR6_SLOT_BITS))
 		return;
 	if (mark->generation == generation)
-		mark->watches |= dr_watches_hit(&mark->image.dr, dr6) & ~mark->image.waiting;
+		mark->watches |= watches_touched(&mark->image, dr6) & ~mark->image.waiting;
 	else
 		engine->counts.lost++; /* of a set of watches that is gone */
 }
@@ -369,60 +387,66 @@ static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *
 
 /* At the first instruction of a function, the access was the operand of the call (or jump) that
  * led there: the caller is needed to tell whose it was. Its address is on top of the stack. */
-static void hit_caller(struct process *process, const struct tracee_event *event, struct hit *hit)
+static void hit_caller(struct process *process, const struct user_regs_struct *regs, struct hit *hit)
 {
-	struct user_regs_struct regs;
-
-	if (unwind_is_entry(process_unwinder(process), hit->frames[0]) && sys_regs_get(event->tid, &regs) == 0 &&
-		sys_memory_read(event->pid, regs.rsp, &hit->frames[1], sizeof(hit->frames[1])) ==
+	if (unwind_is_entry(process_unwinder(process), regs->rip) &&
+		sys_memory_read(process->pid, regs->rsp, &hit->frames[1], sizeof(hit->frames[1])) ==
 			sizeof(hit->frames[1]))
 		hit->n_frames = 2;
 }
 
-static uint8_t hit_kind(enum watch_access access)
+/* Where the thread stands, and who called. */
+static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
+	struct hit *hit)
 {
-	switch (access) {
-	case ACCESS_EXECUTE:
-		return HIT_EXECUTE;
-	case ACCESS_WRITE: /* it wrote, or it would not have trapped; it may have read as well */
-		return HIT_WRITE | HIT_READ_UNKNOWN;
-	default:
-		return HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN;
-	}
+	hit->frames[0] = regs->rip;
+	unwinder_check(process_unwinder(process), hit->time_ns);
+	if (engine->stack > 0)
+		stack_path(engine->reader, process_unwinder(process), process->pid, regs, engine->stack, hit);
+	else
+		hit_caller(process, regs, hit);
 }
 
+/* What a trap was: the slots that fired, of which image. */
+struct trap {
+	struct thread_image image; /* a copy: the thread may have been planned anew */
+	uint64_t dr6;		   /* of slots that stand for watches */
+	uint64_t noted;		   /* watches hit before a change of the image */
+	int sig;		   /* to be passed on */
+};
+
 /* A trap of the held thread that hit watches. Fills hit; then the thread is resumed, unless it stands
- * at the hook. The path is made before, so that it may ask for more of the stack. */
-static void hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
-	uint64_t watches, uint8_t kind, const siginfo_t *info, int sig, struct hit *hit)
+ * at the hook. The path is made before, so that it may ask for more of the stack. False: nothing that is
+ * watched for was done. */
+static bool hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
+	const struct trap *trap, const siginfo_t *info, struct hit *hit)
 {
+	bool is_data = trap->noted || (trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE)), has_shot = false;
 	struct user_regs_struct regs;
-	bool has_regs;
+	struct access_shot shot;
 
 	hit->time_ns = clock_now_ns();
-	hit->watches = watches;
+	hit->watches = trap->noted;
 	hit->pid = event->pid;
 	hit->tid = event->tid;
 	hit->image = process->image;
-	hit->kind = kind;
 	hit->path = PATH_NONE;
 	hit->n_frames = 1;
 	memset(hit->signals, 0, sizeof(hit->signals));
 	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
 	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
-	has_regs = (engine->stack > 0 || info->si_code != TRAP_HWBKPT) &&
-		sys_regs_get(event->tid, &regs) == 0;
-	if (has_regs) {
-		hit->frames[0] = regs.rip;
-		if (engine->stack > 0) {
-			unwinder_check(process_unwinder(process), hit->time_ns);
-			stack_path(engine->reader, process_unwinder(process), event->pid, &regs, engine->stack, hit);
-		}
+	if ((is_data || engine->stack > 0 || trap->sig) && sys_regs_get(event->tid, &regs) == 0) {
+		hit_path(engine, process, &regs, hit);
+		has_shot = is_data;
+		if (is_data)
+			access_shoot(process_accesses(process), event->tid, &regs,
+				hit->n_frames > 1 ? hit->frames[1] : 0, &shot);
 	}
-	if (engine->stack == 0 && !(kind & HIT_EXECUTE))
-		hit_caller(process, event, hit);
 	if (!engine->held)
-		tracee_resume(engine->tracees, event->thread, sig);
+		tracee_resume(engine->tracees, event->thread, trap->sig);
+	engine->counts.masked_off += !access_judge(has_shot ? &shot : NULL, &trap->image.dr, trap->dr6,
+		~(trap->image.waiting | HOOK_BIT), hit);
+	return hit->watches != 0;
 }
 
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
@@ -432,37 +456,36 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	struct hit *hit)
 {
 	struct thread_mark *mark = thread_mark(event->thread);
+	struct trap trap = {.image = mark->image, .noted = mark->watches};
 	siginfo_t info = {0};
-	uint64_t dr6 = 0, watches;
-	uint8_t kind;
-	int sig;
+	uint64_t dr6 = 0, watches = mark->watches;
 
 	if (sys_siginfo_get(event->tid, &info))
 		info.si_code = TRAP_HWBKPT; /* it was killed meanwhile: nothing to pass on */
 	if (sys_debugreg_get(event->tid, 6, &dr6))
 		dr6 = 0;
-	watches = mark->watches;
-	if (mark->generation == process->generation)
-		watches |= dr_watches_hit(&mark->image.dr, dr6);
-	else if (dr6 & DR6_SLOT_BITS)
+	if (mark->generation == process->generation) {
+		trap.dr6 = dr6 & thread_image_slots(&mark->image);
+		watches |= watches_touched(&mark->image, dr6);
+	} else if (dr6 & DR6_SLOT_BITS) {
 		engine->counts.lost++; /* of a set of watches that is gone */
-	kind = hit_kind(dr_access_hit(&mark->image.dr, dr6 & thread_image_slots(&mark->image)));
+	}
 	if (watches & mark->image.waiting) {
 		watches &= ~mark->image.waiting;
 		mark->generation = 0; /* it has its own of the variable now: to be planned anew */
 	}
-	sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
+	trap.sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
 	mark->watches = 0;
 	/* Also where the program's own SIGTRAP was pending, blocked: the kernel took that for ours and
 	 * unblocked it; blocked again, it goes back into the queue (ptrace_signal() in the kernel). */
-	if (sig == 0 || watches)
+	if (trap.sig == 0 || watches)
 		engine->counts.traps_unblocked += trap_mask_restore(event->tid, &mark->trap_mask);
 	if (dr6 & DR6_SLOT_BITS)
 		sys_debugreg_set(event->tid, 6, 0);
 	thread_refresh_late(engine, process, event->thread);
 	if (watches & HOOK_BIT) {
 		engine->held = event->thread;
-		engine->held_sig = sig;
+		engine->held_sig = trap.sig;
 		engine->hook_due = true;
 		engine->hook_pid = event->pid;
 		engine->hook_tid = event->tid;
@@ -470,10 +493,10 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
 	if (watches)
-		hit_make(engine, process, event, watches, kind, &info, sig, hit);
-	else if (!engine->held)
-		tracee_resume(engine->tracees, event->thread, sig);
-	return watches != 0;
+		return hit_make(engine, process, event, &trap, &info, hit);
+	if (!engine->held)
+		tracee_resume(engine->tracees, event->thread, trap.sig);
+	return false;
 }
 
 static void held_release(struct engine *engine)

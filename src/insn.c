@@ -16,19 +16,16 @@
 #define LOOSE_BYTES   (16U << 10) /* more than any xsave area or tile has */
 
 /* Instructions whose operand in memory is only named, not touched: Intel SDM volume 2, "Operation"
- * of each; a data breakpoint does not see them. */
+ * of each; data breakpoints should not see them. */
 static bool is_hint(const ZydisDecodedInstruction *in)
 {
 	switch (in->meta.category) {
 	case ZYDIS_CATEGORY_PREFETCH:
 	case ZYDIS_CATEGORY_WIDENOP:
-	case ZYDIS_CATEGORY_NOP:
-	case ZYDIS_CATEGORY_CLFLUSHOPT:
-	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_CLDEMOTE:
 		return true;
 	default:
-		return in->mnemonic == ZYDIS_MNEMONIC_CLFLUSH || in->mnemonic == ZYDIS_MNEMONIC_INVLPG;
+		return in->mnemonic == ZYDIS_MNEMONIC_INVLPG;
 	}
 }
 
@@ -46,6 +43,14 @@ static uint8_t flow_of(const ZydisDecodedInstruction *in)
 			? FLOW_AWAY
 			: FLOW_NEXT;
 	}
+}
+
+/* A flush counts as a byte load (Intel SDM volume 2, "CLFLUSH"); some processors report it for every byte of
+ * the cache line, some not at all. */
+static bool is_flush(const ZydisDecodedInstruction *in)
+{
+	return in->mnemonic == ZYDIS_MNEMONIC_CLFLUSH || in->meta.category == ZYDIS_CATEGORY_CLFLUSHOPT ||
+		in->meta.category == ZYDIS_CATEGORY_CLWB;
 }
 
 static bool is_state(const ZydisDecodedInstruction *in)
@@ -322,6 +327,11 @@ static void operand_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOp
 		spread_fill(in, ops, op, out);
 	mask_fill(in, ops, op, out);
 	vector_mask_fill(in, ops, op, out);
+	if (is_flush(in)) {
+		out->lanes = LANES_LOOSE;
+		out->disp -= CACHE_LINE - 1;
+		out->size = 2 * CACHE_LINE - 1;
+	}
 	if (is_state(in) || out->size == 0) {
 		out->lanes = LANES_LOOSE;
 		out->size = LOOSE_BYTES;
@@ -396,8 +406,9 @@ bool insn_decode(const unsigned char *bytes, size_t len, uint64_t address, struc
 		return false;
 	out->length = in.length;
 	out->flow = flow_of(&in);
+	out->is_hint = is_hint(&in);
 	out->is_repeated = is_repeated(&in);
-	if (is_hint(&in) || special_fill(&in, ops, out))
+	if (out->is_hint || special_fill(&in, ops, out))
 		return true;
 	for (unsigned i = 0; i < in.operand_count && out->n_operands < INSN_OPERANDS_MAX; i++) {
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[i].mem.type != ZYDIS_MEMOP_TYPE_AGEN &&

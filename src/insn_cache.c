@@ -1,5 +1,5 @@
-/* insn_cache.c owns what was decoded: once per ip, compared with the code before it is used again
- * where that can have changed. Bounded: of the entries that an ip may have, the older one goes. */
+/* insn_cache.c owns what was decoded: once per ip, compared with the code before it is used
+ * again. Bounded: of the entries that an ip may have, the older one goes. */
 #include "watchprof/insn_cache.h"
 
 #include "watchprof/util.h"
@@ -13,7 +13,7 @@
 #define BOUNDS_MAX 16	      /* boundaries tried */
 
 struct entry {
-	bool is_used, is_constant;
+	bool is_used;
 	struct insn_place place;
 	/* The code that the answer stands on: the instruction in front of ip, then what follows. */
 	uint64_t start;
@@ -33,11 +33,6 @@ struct insn_cache *insn_cache_new(void)
 void insn_cache_free(struct insn_cache *cache)
 {
 	free(cache);
-}
-
-void insn_cache_flush(struct insn_cache *cache)
-{
-	memset(cache, 0, sizeof(*cache));
 }
 
 /* The instruction that ends at ip, from the nearest boundary from which one does. */
@@ -65,7 +60,6 @@ static void entry_fill(struct entry *entry, uint64_t ip, const struct insn_sourc
 	size_t front, n;
 
 	*entry = (struct entry){.is_used = true, .place.ip = ip};
-	entry->is_constant = source->is_constant(source->context, ip);
 	before_find(ip, source, &entry->place.before);
 	front = entry->place.before.length;
 	entry->start = ip - front;
@@ -78,9 +72,8 @@ static bool is_current(const struct entry *entry, const struct insn_source *sour
 {
 	unsigned char now[sizeof(entry->bytes)];
 
-	return entry->is_constant ||
-		(source->read(source->context, entry->start, now, entry->len) == entry->len &&
-			memcmp(now, entry->bytes, entry->len) == 0);
+	return source->read(source->context, entry->start, now, entry->len) == entry->len &&
+		memcmp(now, entry->bytes, entry->len) == 0;
 }
 
 const struct insn_place *insn_cache_find(struct insn_cache *cache, uint64_t ip, const struct insn_source *source)

@@ -270,11 +270,11 @@ static struct insn_access access_possible(const struct insn *insn, const struct 
 		kinds, insn->n_operands == 1 ? operand_touched(&insn->operands[0], state) : TOUCHED_YES, sight->size);
 }
 
-/* May it have been interrupted by the trap, and go on later? The count of steps left is in rcx. */
-static bool is_under_way(const struct insn *insn, const struct insn_state *state)
+/* May it have been interrupted by the trap, and go on later? QEMU stops there even behind the last step, when
+ * rcx, the steps left, is 0. */
+static bool is_under_way(const struct insn *insn)
 {
-	return (insn->is_repeated && state->regs->rcx) ||
-		(insn->n_operands && insn->operands[0].lanes == LANES_SPREAD);
+	return insn->is_repeated || (insn->n_operands && insn->operands[0].lanes == LANES_SPREAD);
 }
 
 /* The first instruction of a function: a call led there, or a jump through a pointer (as the one of a
@@ -311,7 +311,7 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 		before = insn_look(&place->before, state, watched);
 	if (before.sure)
 		return access_sure(&before);
-	if (is_under_way(&place->at, state))
+	if (is_under_way(&place->at))
 		at = insn_look(&place->at, state, watched);
 	if (at.sure && !before.maybe)
 		return access_sure(&at);
@@ -327,9 +327,25 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 		return access_possible(&place->at, state, &at, at.near);
 	if (place->is_entry)
 		return judge_entry(place, state, watched);
-	if (place->before.length && (!is_ahead || place->before.n_operands == 0))
+	if (place->before.length && !is_under_way(&place->at) && (!is_ahead || (place->before.n_operands == 0 && !place->before.is_hint)))
 		return judge_branch(state, watched);
 	return unknown();
+}
+
+bool insn_covers(const struct insn_place *place, const struct insn_state *state, uint64_t addr, uint64_t len,
+	struct insn_access *out)
+{
+	struct range watched = {addr, len};
+	struct sight sight = {0};
+
+	if (place->is_entry)
+		sight = insn_look(&place->caller, state, watched);
+	else if (place->before.length && place->before.flow == FLOW_NEXT)
+		sight = insn_look(&place->before, state, watched);
+	if (!sight.sure && !sight.maybe && is_under_way(&place->at))
+		sight = insn_look(&place->at, state, watched);
+	*out = access_sure(&sight);
+	return sight.sure && sight.touched == TOUCHED_YES;
 }
 
 bool insn_needs_vectors(const struct insn *insn)

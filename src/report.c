@@ -70,6 +70,7 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"hits", FIELD_COUNT, "", profile_hits(r->profile)},
 		{"lost", FIELD_COUNT, "", r->lost},
 		{"overrun", FIELD_COUNT, "", profile_overrun(r->profile)},
+		{"masked_off", FIELD_COUNT, r->masked_off ? "" : NULL, r->masked_off},
 		{"end", FIELD_TEXT, r->end, 0},
 		{"complete", FIELD_BOOL, "", r->complete},
 	};

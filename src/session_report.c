@@ -89,6 +89,7 @@ struct report session_report(const struct session *session, struct report_watch 
 		.threads_armed = counts.threads_armed,
 		.threads_born = counts.threads_born,
 		.threads_unarmed = counts.threads_unarmed,
+		.masked_off = counts.masked_off,
 		.lost = counts.lost,
 		.end = session->end ? session->end : "running",
 		.complete = counts.lost == 0 && counts.threads_unarmed == 0,

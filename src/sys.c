@@ -3,6 +3,7 @@
 
 #include "watchprof/util.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -71,6 +72,14 @@ int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value)
 int sys_regs_get(pid_t tid, struct user_regs_struct *regs)
 {
 	return (int)request(PTRACE_GETREGS, tid, 0, (uintptr_t)regs);
+}
+
+ssize_t sys_xstate_get(pid_t tid, void *out, size_t len)
+{
+	struct iovec area = {.iov_base = out, .iov_len = len};
+	int result = (int)request(PTRACE_GETREGSET, tid, NT_X86_XSTATE, (uintptr_t)&area);
+
+	return result ? result : (ssize_t)area.iov_len;
 }
 
 int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)

@@ -132,6 +132,6 @@ uint64_t thread_image_slots(const struct thread_image *image)
 	uint64_t bits = 0;
 
 	for (unsigned s = 0; s < image->dr.n_slots; s++)
-		bits |= (uint64_t)((image->dr.slot[s].watches & ~others) != 0) << s;
+		bits |= (uint64_t)(((image->dr.slot[s].watches | image->dr.slot[s].possible) & ~others) != 0) << s;
 	return bits;
 }

@@ -5,6 +5,7 @@
 #include "unwind_private.h"
 
 #include "watchprof/maps_watch.h"
+#include "watchprof/sys.h"
 #include "watchprof/util.h"
 
 #include <libunwind.h>
@@ -281,6 +282,34 @@ bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
 		find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0 && info.start_ip == ip;
 	unwinder->entries[i].ip = ip; /* at last: the search may have cleared all */
 	return unwinder->entries[i].is_entry;
+}
+
+bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start)
+{
+	struct unwinding nothing;
+	unw_proc_info_t info;
+
+	unwinder->out = &nothing;
+	unwinder->n_stack = 0;
+	if (find_proc_info(unwinder->space, ip, &info, 0, unwinder))
+		return false;
+	*start = info.start_ip;
+	return true;
+}
+
+size_t unwind_code(struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
+{
+	const struct area *area = area_find(unwinder, addr);
+	ssize_t n;
+
+	if (area && area->bytes) {
+		if (len > area->end - addr)
+			len = area->end - addr;
+		memcpy(out, area->bytes + (addr - area->start), len);
+		return len;
+	}
+	n = sys_memory_read(unwinder->map.pid, addr, out, len);
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

@@ -21,11 +21,13 @@ struct dr_slot {
 	uint8_t len;		  /* bytes; 0: the slot is free */
 	enum watch_access access; /* ACCESS_WRITE, _READ_WRITE or _EXECUTE: what fires it */
 	uint64_t watches;	  /* bit set: every watch that is hit whenever this slot fires */
+	uint64_t possible;	  /* those that are hit if the access was of their kind: their bytes were touched */
 };
 
 struct dr_image {
 	struct dr_slot slot[DR_SLOTS]; /* used slots first */
 	unsigned n_slots;
+	uint64_t readers, writers; /* watches that ask for reads, for writes */
 	uint64_t dr7; /* 0 where nothing is to be watched */
 };
 
@@ -33,11 +35,11 @@ struct dr_image {
 unsigned dr_slots_needed(const struct span *span);
 
 /* Plan all spans (n <= WATCHES_MAX; bit i of a slot's watches is spans[i]) into one
- * image. Pieces that are equal share a slot. Where one slot's piece lies within another
+ * image. Pieces of the same bytes share a slot, whatever the access. Where one slot's piece lies within another
  * span that the same access must hit too, the slot stands for that watch as well; so
  * the counts are the same whether a processor sets every matching DR6 bit or only the
- * lowest. Fails, with nothing planned, where slots or bytes do not suffice, or for an
- * access that the processor cannot watch (reads alone). text[i] names spans[i] in messages. */
+ * lowest. The processor cannot watch reads alone: where a slot fires for more than a watch asks, the
+ * kind of the access has to decide (possible). Fails, with nothing planned, where slots or bytes do not suffice. text[i] names spans[i] in messages. */
 int dr_plan(const struct span *spans, const char *const *text, size_t n, struct dr_image *image,
 	struct err *err);
 
@@ -48,7 +50,16 @@ uint64_t dr7_one_byte(const struct dr_image *image);
 /* The watches that a DR6 value names: bit i is spans[i]. 0: none of ours. */
 uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6);
 
+/* The bytes of a watch for data, put together from its slots. False: the image has none. */
+bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len);
+
+/* Those that are hit if the access was of their kind. */
+uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6);
+
 /* The access of the first slot (lowest) in dr6; 0 if none. */
 enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6);
+
+/* The DR6 bits of the slots with this access. */
+uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access);
 
 #endif

@@ -77,6 +77,7 @@ struct engine_counts {
 	uint64_t threads_born;	  /* of these, created while watched */
 	uint64_t threads_unarmed; /* threads that could not be armed */
 	uint64_t traps_unblocked; /* hits that found SIGTRAP blocked (the mask was put back) */
+	uint64_t masked_off;	  /* hits reported for bytes that a masked access left out: not counted */
 	uint64_t lost;		  /* accesses known to have happened that were not reported */
 };
 

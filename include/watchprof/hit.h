@@ -3,6 +3,8 @@
 #ifndef WATCHPROF_HIT_H
 #define WATCHPROF_HIT_H
 
+#include "watchprof/watch.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,6 +41,9 @@ struct hit {
 	/* Bit i: frame i is a signal's, put there by the kernel; the frame behind it did not call, but
 	 * was interrupted at the instruction that it goes on with. */
 	uint64_t signals[STACK_DEPTH_MAX / 64];
+	/* For each bit of watches: what was done to that one; 0: the same as kind. One instruction may
+	 * read a variable and write another. */
+	uint8_t kinds[WATCHES_MAX];
 };
 
 #endif

@@ -60,6 +60,7 @@ struct insn {
 	uint8_t length;
 	uint8_t flow;	  /* enum insn_flow */
 	bool is_repeated; /* a rep string instruction */
+	bool is_hint;	  /* it names memory that it does not touch: a prefetch, a nop */
 	uint8_t n_operands;
 	struct insn_operand operands[INSN_OPERANDS_MAX];
 };
@@ -125,5 +126,10 @@ struct insn_access {
  * that could have been it differ, what they differ in is unknown. */
 struct insn_access insn_judge(const struct insn_place *place, const struct insn_state *state, uint64_t addr,
 	uint64_t len);
+
+/* For bytes of which the processor did not tell that they were touched: was it so? True only where the address of
+ * an operand says so, and no mask leaves them out; then *out is what was done to them. */
+bool insn_covers(const struct insn_place *place, const struct insn_state *state, uint64_t addr, uint64_t len,
+	struct insn_access *out);
 
 #endif

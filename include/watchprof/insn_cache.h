@@ -1,4 +1,5 @@
-/* insn_cache: the instructions around the saved ip of a hit, decoded once per ip. */
+/* insn_cache: the instructions around the saved ip of a hit, decoded once per ip. The code is compared with
+ * what was decoded each time: a few bytes, read without a call where they are mapped here as well. */
 #ifndef WATCHPROF_INSN_CACHE_H
 #define WATCHPROF_INSN_CACHE_H
 
@@ -14,19 +15,12 @@ struct insn_source {
 
 	/* Copy code. Returns the bytes copied from addr on, which may be fewer. */
 	size_t (*read)(void *context, uint64_t addr, void *out, size_t len);
-
-	/* Can the code at addr not change while it is mapped (a file's, not writable)? What can is compared with
-	 * what was decoded each time. */
-	bool (*is_constant)(void *context, uint64_t addr);
 };
 
 struct insn_cache;
 
 struct insn_cache *insn_cache_new(void);
 void insn_cache_free(struct insn_cache *cache);
-
-/* Mappings have changed: forget everything. */
-void insn_cache_flush(struct insn_cache *cache);
 
 /* What surrounds ip; is_entry and caller are left to the caller. It lives until the next call. */
 const struct insn_place *insn_cache_find(struct insn_cache *cache, uint64_t ip, const struct insn_source *source);

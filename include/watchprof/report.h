@@ -73,6 +73,7 @@ struct report {
 	uint64_t duration_ns;
 	uint64_t threads_armed; /* all that ever were: those found and those born later */
 	uint64_t threads_born;	/* of these, born while watched */
+	uint64_t masked_off;	  /* reported by the processor for bytes that a masked access left out: no hits */
 	uint64_t threads_unarmed; /* threads whose registers could not be written */
 	uint64_t lost;		  /* hits known to have happened and not counted */
 	const char *end;	  /* how the target ended, or why watching stopped */

@@ -33,6 +33,9 @@ int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value);
 
 int sys_regs_get(pid_t tid, struct user_regs_struct *regs);
 int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
+
+/* Copy the xsave area (NT_X86_XSTATE) of a stopped thread, len bytes at most. Returns its length. */
+ssize_t sys_xstate_get(pid_t tid, void *out, size_t len);
 int sys_siginfo_get(pid_t tid, siginfo_t *info);
 int sys_eventmsg_get(pid_t tid, unsigned long *message);
 

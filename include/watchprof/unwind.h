@@ -36,6 +36,13 @@ void unwinder_check(struct unwinder *unwinder, uint64_t now_ns);
  * asking again costs nothing. */
 bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip);
 
+/* Where the function with the instruction at ip begins, by the unwind tables. False: they do not tell. */
+bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start);
+
+/* Copy code from addr on; returns how many bytes. That of a file comes from our own view of the file, without
+ * a call to the kernel. */
+size_t unwind_code(struct unwinder *unwinder, uint64_t addr, void *out, size_t len);
+
 /* A path being made. */
 struct unwinding {
 	uint64_t *frames; /* the caller's: the instruction pointer, then return addresses, innermost

@@ -5,7 +5,8 @@
  *   kind   r, w, rw: touches them; -: does not, and the processor reports nothing; "r off", "w off": operand
  *          lies there, but the elements are masked off; a "?" behind it: the mask is not to be had afterwards
  *   size   bytes of the operand, of gathers, scatters and strings that of an element; 0: depends on state
- *   needs  what the processor must have; REAL: a real one, as QEMU misplaces unaligned accesses
+ *   needs  what the processor must have; REAL: a real one: QEMU misplaces unaligned accesses, and reads
+ *          the stack of lret and iret as the kernel would
  *   data   what the eight bytes hold before (an assembler expression)
  *   setup  instructions in front, which do not touch the bytes
  *
@@ -165,8 +166,8 @@ FORM(jmp_table, "r", 8, BASE, end_jmp_table, "mov %rbx,%rcx; shr $3,%rcx", "jmp 
 FORM(ret, "r", 8, BASE, end_ret, "mov %rbx,%rsp", "ret")
 FORM(ret_imm, "r", 8, BASE, end_ret_imm, "mov %rbx,%rsp", "ret $16")
 FORM(ret_to_caller, "r", 8, BASE, end_ret_to_caller, "mov %rbx,%rsp; jmp 1f; 1: ret", "call form_callee")
-FORM(ret_far, "r", 8, BASE, end_ret_far, "mov %rbx,%rsp; mov %cs,%eax; mov %rax,8(%rbx)", "lretq")
-FORM(iret, "r", 8, BASE, end_iret, "mov %rbx,%rsp; mov %cs,%eax; mov %rax,8(%rbx); movq $0x202,16(%rbx); \
+FORM(ret_far, "r", 8, REAL, end_ret_far, "mov %rbx,%rsp; mov %cs,%eax; mov %rax,8(%rbx)", "lretq")
+FORM(iret, "r", 8, REAL, end_iret, "mov %rbx,%rsp; mov %cs,%eax; mov %rax,8(%rbx); movq $0x202,16(%rbx); \
 	mov %r15,24(%rbx); mov %ss,%eax; mov %rax,32(%rbx)", "iretq")
 
 /* Strings. */
@@ -214,7 +215,7 @@ FORM(fldcw, "r", 2, BASE, 0x37f, "", "fldcw (%rbx)")
 B(fnstcw, "w", 2, "fnstcw (%rbx)")
 B(fnstsw, "w", 2, "fnstsw (%rbx)")
 B(fnstenv, "w", 28, "fnstenv -16(%rbx)")
-S(fldenv, "r", 28, "movw $0x37f,-16(%rbx)", "fldenv -16(%rbx)")
+S(fldenv, "r", 28, "movw $0x37f,-8(%rbx)", "fldenv -8(%rbx)")
 B(fnsave, "w", 108, "fnsave -40(%rbx)")
 S(frstor, "r", 108, "movw $0x37f,-40(%rbx)", "frstor -40(%rbx)")
 B(fxsave, "w", 512, "fxsave -160(%rbx)")
@@ -313,7 +314,7 @@ B(nop_memory, "-", 0, "nopl (%rbx)")
 B(prefetcht0, "-", 0, "prefetcht0 (%rbx)")
 B(prefetchnta, "-", 0, "prefetchnta (%rbx)")
 FORM(prefetchw, "-", 0, PREFETCHW, form_callee, "", "prefetchw (%rbx)")
-FORM(clflush, "-", 0, CLFLUSH, form_callee, "", "clflush (%rbx)")
+FORM(clflush, "r?", 0, CLFLUSH, form_callee, "", "clflush (%rbx)")
 B(neighbour_above, "-", 0, "mov %rax,8(%rbx)")
 B(neighbour_below, "-", 0, "mov %rax,-8(%rbx)")
 

@@ -23,7 +23,6 @@ refused "bad access" 125 "watchprof: v:q: bad access 'q'*" -e v:q -- $launched
 refused "filters" 125 "watchprof: v:w,changed: filters*" -e v:w,changed -- $launched
 refused "no watch" 125 "watchprof: no watch: name a variable with -e*" -- $launched
 refused "no target" 125 "watchprof: no target: give -p PID*" -e v
-refused "reads alone" 125 "watchprof: counter:r: x86 debug registers cannot watch reads alone*" -e counter:r -- "$BIN/two"
 refused "program not found" 127 "watchprof: no-such-program: command not found" -e v -- no-such-program
 refused "program not executable" 126 "watchprof: /etc/passwd: cannot be executed: Permission denied" -e v -- /etc/passwd
 refused "five watches" 125 "watchprof: 5 debug register slots are needed and a processor has 4: a takes 1;*" \

@@ -1,0 +1,48 @@
+/* access: what a hit did to each watch. It takes note of a thread that stands at a hit, and gives the verdict
+ * later, when that runs again already. */
+#ifndef WATCHPROF_ACCESS_H
+#define WATCHPROF_ACCESS_H
+
+#include "watchprof/dr.h"
+#include "watchprof/hit.h"
+#include "watchprof/insn.h"
+#include "watchprof/unwind.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* The decoded code of a process image. */
+struct accesses;
+
+/* The unwinder tells where functions begin and has their code; it must live as long. */
+struct accesses *accesses_new(struct unwinder *unwinder);
+void accesses_free(struct accesses *accesses);
+
+/* A thread at a hit. */
+struct access_shot {
+	struct insn_place place;
+	struct user_regs_struct regs;
+	bool has_vectors;
+	struct insn_vectors vectors;
+};
+
+/* Take note of the stopped thread tid. Its vector registers are read only where instructions with masks
+ * or index vectors need them. back: the word on top of its stack (0: not known). */
+void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_struct *regs, uint64_t back,
+	struct access_shot *out);
+
+/* Is the instruction pointer at the first instruction of a function, so that back is needed? */
+bool access_is_entry(struct accesses *accesses, uint64_t ip);
+
+/* Set watches, kind and kinds of a hit from the slots of dr that are in dr6, for the watches that are in counted.
+ * hit->watches is given as what was noted of the hit before. A watch is left out where the access was not of its kind, and put in where the
+ * instruction touched it though the processor did not say so (QEMU names one slot of several). shot may be
+ * NULL: nothing is known. Returns false where watched bytes were not touched at all: the elements of a masked
+ * access that lie there were masked off. */
+bool access_judge(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6, uint64_t counted,
+	struct hit *hit);
+
+#endif
