@@ -29,6 +29,8 @@ enum option_key {
 	KEY_FILTER,
 	KEY_SKIP_MODULE,
 	KEY_PENDING,
+	KEY_DEBUG_DIR,
+	KEY_DEBUGINFOD,
 };
 
 static const struct argp_option argp_options[] = {
@@ -59,6 +61,10 @@ static const struct argp_option argp_options[] = {
 	{"stack", KEY_STACK, "DEPTH", 0, "Frames kept per hit (default 32; 0: function only, fastest)", 0},
 	{"max-sites", KEY_MAX_SITES, "N", 0,
 		"Keep at most N different sites (default 100000); hits beyond are counted as overrun", 0},
+	{"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+		"Search DIR for separate debug files, before the system's directory; may be repeated", 0},
+	{"debuginfod", KEY_DEBUGINFOD, NULL, 0,
+		"Get missing debug info from the servers of $DEBUGINFOD_URLS before the target is touched", 0},
 	{"self-test", KEY_SELF_TEST, NULL, 0, "Test whether this machine can catch accesses", 0},
 	{"verbose", 'v', NULL, 0, "Say more about what is done", 0},
 	{"quiet", 'q', NULL, 0, "Say nothing but errors and the report", 0},
@@ -293,6 +299,24 @@ static int max_sites_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static int debug_dir_option(struct options *options, char *arg, struct err *err)
+{
+	if (!*arg)
+		return err_set(err, "--debug-dir: an empty name of a directory");
+	options->debug_dirs =
+		mem_resize(options->debug_dirs, options->n_debug_dirs + 1, sizeof(*options->debug_dirs));
+	options->debug_dirs[options->n_debug_dirs++] = arg;
+	return 0;
+}
+
+static int debuginfod_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->debuginfod = true;
+	return 0;
+}
+
 static int self_test_option(struct options *options, char *arg, struct err *err)
 {
 	(void)arg;
@@ -354,6 +378,8 @@ static const struct {
 	{KEY_LIMIT, limit_option},
 	{KEY_FILTER, filter_option},
 	{KEY_SKIP_MODULE, skip_module_option},
+	{KEY_DEBUG_DIR, debug_dir_option},
+	{KEY_DEBUGINFOD, debuginfod_option},
 	{KEY_SELF_TEST, self_test_option},
 	{'v', verbose_option},
 	{'q', quiet_option},
@@ -462,6 +488,7 @@ void options_fini(struct options *options)
 		free(options->outputs[i].path);
 	free(options->outputs);
 	blame_rules_fini(&options->blame);
+	free(options->debug_dirs);
 	free(options->command_line);
 	*options = (struct options){0};
 }

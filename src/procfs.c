@@ -31,6 +31,8 @@ static void status_line(const char *line, struct procfs_status *out)
 	sscanf(line, "Tgid:\t%d", &out->tgid);
 	sscanf(line, "PPid:\t%d", &out->parent);
 	sscanf(line, "TracerPid:\t%d", &out->tracer);
+	if (strncmp(line, "NStgid:", 7) == 0)
+		sscanf(strrchr(line, '\t') ? strrchr(line, '\t') : "", "%d", &out->inner_tgid);
 	sscanf(line, "Uid:\t%u\t%u", &out->uid, &out->euid);
 	if (sscanf(line, "SigPnd:\t%" SCNx64, &set) == 1 || sscanf(line, "ShdPnd:\t%" SCNx64, &set) == 1)
 		out->pending |= set;

@@ -114,6 +114,44 @@ static const char *keep(const char *text)
 	return text ? text_copy(text) : NULL;
 }
 
+/* Add a location, with copies of its strings. */
+static uint32_t loc_append(struct profile *profile, uint32_t image, bool is_signal, const struct loc *found)
+{
+	uint32_t entry = (uint32_t)profile->n_locs;
+	struct loc *loc;
+
+	profile->locs = array_room(
+		profile->locs, profile->n_locs, &profile->cap_locs, 1, sizeof(*profile->locs));
+	profile->locs[entry] = (struct loc_entry){.image = image, .is_signal = is_signal, .loc = *found};
+	loc = &profile->locs[entry].loc;
+	loc->function = keep(found->function);
+	loc->file = keep(found->file);
+	loc->unit = keep(found->unit);
+	loc->module = keep(found->module);
+	loc->inlined = NULL;
+	profile->locs[entry].is_skipped = profile->rules && blame_is_skipped(profile->rules, loc);
+	index_put(&profile->loc_index, loc_hash(profile, entry), entry);
+	profile->n_locs++;
+	index_grow(&profile->loc_index, profile->n_locs, profile, loc_hash);
+	return entry;
+}
+
+/* Add the frames of what is inlined at a location. */
+static void inlined_append(struct profile *profile, const struct loc *found)
+{
+	for (size_t i = 0; i < found->n_inlined; i++) {
+		const struct inlined *inlined = &found->inlined[i];
+		struct loc loc = *found;
+
+		loc.function = inlined->function;
+		loc.file = inlined->file;
+		loc.line = inlined->line;
+		loc.is_inlined = i + 1 < found->n_inlined;
+		loc.n_inlined = 0;
+		loc_append(profile, IMAGE_NONE, false, &loc);
+	}
+}
+
 /* The location of an address, looked up the first time. Named anew where it is that of a signal's
  * frame: the C library's name for it tells nothing. */
 static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uint64_t addr,
@@ -132,22 +170,13 @@ static uint32_t loc_find(struct profile *profile, pid_t pid, uint32_t image, uin
 	}
 	if (profile->locate)
 		profile->locate(profile->context, pid, image, addr, &found);
-	profile->locs = array_room(
-		profile->locs, profile->n_locs, &profile->cap_locs, 1, sizeof(*profile->locs));
-	entry = (uint32_t)profile->n_locs;
-	if (is_signal)
+	found.addr = addr;
+	if (is_signal) {
 		found.function = SIGNAL_FRAME;
-	profile->locs[entry] = (struct loc_entry){.image = image, .is_signal = is_signal, .loc = found};
-	profile->locs[entry].loc.addr = addr;
-	profile->locs[entry].loc.function = keep(found.function);
-	profile->locs[entry].loc.file = keep(found.file);
-	profile->locs[entry].loc.unit = keep(found.unit);
-	profile->locs[entry].loc.module = keep(found.module);
-	profile->locs[entry].is_skipped =
-		profile->rules && blame_is_skipped(profile->rules, &profile->locs[entry].loc);
-	index_put(index, loc_hash(profile, entry), entry);
-	profile->n_locs++;
-	index_grow(index, profile->n_locs, profile, loc_hash);
+		found.n_inlined = 0;
+	}
+	entry = loc_append(profile, image, is_signal, &found);
+	inlined_append(profile, &found);
 	return entry;
 }
 
@@ -174,20 +203,39 @@ static uint32_t frame_loc(struct profile *profile, const struct hit *hit, bool e
 	return loc_find(profile, hit->pid, hit->image, hit->frames[i] - !is_exact, is_signal(hit, i));
 }
 
+/* Append the frames of one address to the last path: its location, or what is inlined there. Returns
+ * their number. */
+static uint16_t frame_append(struct profile *profile, uint32_t loc)
+{
+	size_t n = profile->locs[loc].loc.n_inlined;
+	uint32_t first = n ? loc + 1 : loc;
+
+	n = n ? n : 1;
+	profile->frame_locs = array_room(profile->frame_locs, profile->n_frame_locs, &profile->cap_frame_locs,
+		n, sizeof(uint32_t));
+	for (size_t i = 0; i < n; i++)
+		profile->frame_locs[profile->n_frame_locs++] = first + (uint32_t)i;
+	return (uint16_t)n;
+}
+
 /* Append a path: its raw addresses, and the location of each. */
 static uint32_t path_append(struct profile *profile, const struct hit *hit, struct path path)
 {
-	size_t cap = profile->cap_frames;
 	uint32_t entry = (uint32_t)profile->n_paths;
 
 	path.first = profile->n_frames;
+	path.first_loc = profile->n_frame_locs;
 	profile->frame_addrs = array_room(
-		profile->frame_addrs, profile->n_frames, &cap, hit->n_frames, sizeof(uint64_t));
-	profile->frame_locs = array_room(profile->frame_locs, profile->n_frames, &profile->cap_frames,
-		hit->n_frames, sizeof(uint32_t));
+		profile->frame_addrs, profile->n_frames, &profile->cap_frames, hit->n_frames, sizeof(uint64_t));
 	for (size_t i = 0; i < hit->n_frames; i++) {
+		uint32_t loc = frame_loc(profile, hit, path.executes, i);
+
 		profile->frame_addrs[path.first + i] = hit->frames[i];
-		profile->frame_locs[path.first + i] = frame_loc(profile, hit, path.executes, i);
+		if (i < ARRAY_LEN(path.owner))
+			path.owner[i] = loc;
+		path.n_locs = (uint16_t)(path.n_locs + frame_append(profile, loc));
+		if (i == 0)
+			path.n_inner = path.n_locs;
 	}
 	profile->n_frames += hit->n_frames;
 	profile->paths = array_room(

@@ -12,6 +12,8 @@ struct index {
 	size_t n_buckets;
 };
 
+/* Where functions are inlined at a location, the frames that they make follow it, as entries that are not
+ * found by address. */
 struct loc_entry {
 	struct loc loc;
 	uint32_t image;
@@ -19,11 +21,16 @@ struct loc_entry {
 	bool is_skipped; /* when it comes to whom to blame */
 };
 
+/* The image of such entries. */
+#define IMAGE_NONE UINT32_MAX
+
 struct path {
 	uint64_t hash;
-	size_t first; /* into addrs and locs */
-	uint32_t image;
-	uint16_t n_frames;
+	size_t first;	  /* into addrs */
+	size_t first_loc; /* into locs: there may be more of them, of inlined functions */
+	uint32_t image, owner[2]; /* the locations of the first two frames, inlined functions aside */
+	uint16_t n_frames, n_locs;
+	uint16_t n_inner; /* of them those of the first frame */
 	uint8_t end; /* enum hit_path */
 	bool executes; /* frames[0] is the instruction itself */
 };
@@ -49,8 +56,9 @@ struct profile {
 	size_t n_paths, cap_paths;
 	struct index path_index;
 	uint64_t *frame_addrs; /* of all paths, one after the other */
-	uint32_t *frame_locs;
 	size_t n_frames, cap_frames;
+	uint32_t *frame_locs;
+	size_t n_frame_locs, cap_frame_locs;
 
 	struct site *sites;
 	size_t n_sites, cap_sites;

@@ -12,16 +12,19 @@
  * the caller, whose return address is the next frame. */
 static unsigned frames_before_owner(const struct profile *profile, const struct path *path)
 {
-	const struct loc *top = profile_loc(profile, profile->frame_locs[path->first]);
+	const struct loc *top = profile_loc(profile, path->owner[0]);
 
 	return top->is_entry && !path->executes && path->n_frames > 1;
 }
 
-/* The first frame from the owner outward that is not passed over; the owner, if all are. */
+/* The first frame from the owner outward that is not passed over; the owner, if all are. Inlined
+ * functions belong to the one that they are in. */
 static const struct loc *row_blame(const struct profile *profile, const struct row *row)
 {
 	for (size_t i = 0; i < row->n_frames; i++) {
-		if (!profile->locs[row->frames[i]].is_skipped)
+		const struct loc_entry *entry = &profile->locs[row->frames[i]];
+
+		if (!entry->is_skipped && !entry->loc.is_inlined)
 			return profile_loc(profile, row->frames[i]);
 	}
 	return row->loc;
@@ -44,9 +47,9 @@ static struct row site_row(const struct profile *profile, const struct site *sit
 	if (path->n_frames == 0)
 		return row;
 	skip = frames_before_owner(profile, path);
-	row.frames = profile->frame_locs + path->first + skip;
-	row.n_frames = (uint16_t)(path->n_frames - skip);
-	row.loc = profile_loc(profile, row.frames[0]);
+	row.frames = profile->frame_locs + path->first_loc + (skip ? path->n_inner : 0);
+	row.n_frames = (uint16_t)(path->n_locs - (skip ? path->n_inner : 0));
+	row.loc = profile_loc(profile, path->owner[skip]);
 	row.blame = row_blame(profile, &row);
 	return row;
 }
@@ -122,7 +125,7 @@ static int line_compare(const struct row *x, const struct row *y, const struct p
 	return x->loc->line ? 0 : (x->loc->addr > y->loc->addr) - (x->loc->addr < y->loc->addr);
 }
 
-/* Paths are equal if their functions are: two lines of one function are one path. */
+/* Paths are equal if their functions are, inlined or not: two lines of one function are one path. */
 static int path_compare(const struct row *x, const struct row *y, const struct profile *profile)
 {
 	if (x->n_frames != y->n_frames)

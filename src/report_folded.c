@@ -26,12 +26,13 @@ static void folded_about(FILE *out, const struct report *report)
 }
 
 /* A frame must not have the separator in it. */
-static void folded_frame(FILE *out, const char *name)
+static void folded_frame(FILE *out, const char *name, bool is_inlined)
 {
 	char *escaped = text_escaped(name && *name ? name : "?");
 
 	for (char *at = escaped; *at; at++)
 		fputc(*at == ';' ? ':' : *at, out);
+	fputs(is_inlined ? INLINED : "", out);
 	free(escaped);
 }
 
@@ -44,12 +45,14 @@ void report_write_folded(FILE *out, const struct report *report)
 	for (size_t i = 0; i < n; i++) {
 		const char *end = table_path_end(&rows[i]);
 
-		folded_frame(out, report->watches[rows[i].watch].text);
+		folded_frame(out, report->watches[rows[i].watch].text, false);
 		if (end)
 			fprintf(out, ";%s", end);
 		for (size_t f = rows[i].n_frames; f-- > 0;) {
+			const struct loc *loc = profile_loc(report->profile, rows[i].frames[f]);
+
 			fputc(';', out);
-			folded_frame(out, profile_loc(report->profile, rows[i].frames[f])->function);
+			folded_frame(out, loc->function, loc->is_inlined);
 		}
 		fprintf(out, " %" PRIu64 "\n", rows[i].hits);
 	}

@@ -134,6 +134,7 @@ static struct json_object *json_path(const struct report *report, const struct r
 
 		put(frame, "address", json_address(loc->addr));
 		put_loc(frame, loc);
+		put(frame, "inlined", json_object_new_boolean(loc->is_inlined));
 		add(frames, frame);
 	}
 	put(object, "end", json_text(ends[row->path]));

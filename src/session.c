@@ -366,6 +366,24 @@ static int open_attach(struct session *session, struct err *err)
 	return session_arm(session, session->main_image, err);
 }
 
+/* What servers have is asked for before the program runs: afterwards every question would be one
+ * while something is stopped. */
+static void fetch_command(struct session *session)
+{
+	struct symbols *symbols;
+	struct err ignored;
+	char *path;
+
+	if (!session->options->debuginfod)
+		return;
+	path = path_search(session->options->command[0]);
+	symbols = path ? symbols_new_file(path, &session->source, &ignored) : NULL;
+	if (symbols)
+		symbols_fetch(symbols);
+	symbols_free(symbols);
+	free(path);
+}
+
 static int open_launch(struct session *session, const sigset_t *mask, struct err *err)
 {
 	struct target target = {.command = session->options->command,
@@ -381,6 +399,7 @@ static int open_launch(struct session *session, const sigset_t *mask, struct err
 			return err_set(err, "no place for the program's output: %s", strerror(errno));
 		target.output_fd = session->output_fd;
 	}
+	fetch_command(session);
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
 	if (!session->engine)
@@ -534,6 +553,7 @@ static void session_fini(struct session *session)
 	profile_free(session->profile);
 	while (!LIST_EMPTY(&session->images))
 		session_image_free(LIST_FIRST(&session->images));
+	symbols_source_fini(&session->source);
 	for (size_t i = 0; i < session->n_processes; i++) {
 		free(session->processes[i].command);
 		free(session->processes[i].end);
@@ -557,6 +577,9 @@ static void session_init(struct session *session, const struct options *options)
 		session->text[i] = options->watches[i].text;
 	if (session->is_launch)
 		session->command = text_copy(options->command[0]);
+	session->source = (struct symbols_source){.debug_dirs = options->debug_dirs,
+		.n_debug_dirs = options->n_debug_dirs,
+		.is_debuginfod = options->debuginfod};
 	describe(session);
 }
 
@@ -571,6 +594,8 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
 		return -1;
+	if (session->options->debuginfod && !getenv("DEBUGINFOD_URLS"))
+		session_warn(session, text_copy("--debuginfod: DEBUGINFOD_URLS is not set, there is no server to ask"));
 	sys_ticks(TICK_NS);
 	if (session->is_launch ? open_launch(session, mask, err) : open_attach(session, err))
 		return -1;

@@ -28,7 +28,7 @@ struct session_image *session_image_new(struct session *session, pid_t pid, uint
 
 	image->pid = pid;
 	image->id = id;
-	image->symbols = symbols_new(pid);
+	image->symbols = symbols_new(pid, &session->source);
 	image->tls = tls_new(image->symbols);
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		image->spans[i].access = session->options->watches[i].access;
@@ -127,6 +127,15 @@ static void take_found(struct session *session, struct session_image *image, siz
 		session_warn(session, warning);
 }
 
+/* Pass on what is wrong with files. */
+static void take_warnings(struct session *session, struct session_image *image)
+{
+	const char *warning;
+
+	while ((warning = symbols_warning(image->symbols)))
+		session_warn(session, text_escaped(warning));
+}
+
 /* What a watch means in an image, which is whether it can be watched, too. */
 static enum resolve_result resolve(struct session *session, struct session_image *image, size_t i, char **object,
 	struct err *err)
@@ -135,6 +144,7 @@ static enum resolve_result resolve(struct session *session, struct session_image
 	enum resolve_result result = symbols_resolve(
 		image->symbols, watch, &image->spans[i], &image->modules[i], object, err);
 
+	take_warnings(session, image);
 	if (result != RESOLVE_FOUND || !image->modules[i] ||
 		tls_check(image->tls, image->modules[i], watch->text, err) == 0)
 		return result;
@@ -259,6 +269,9 @@ int session_prepare(struct session *session, struct err *err)
 	struct session_image *image = session_image_new(session, session->pid, 1); /* the engine's first */
 
 	session->main_image = image;
+	/* Servers are asked while nothing is stopped. */
+	if (!session->engine)
+		symbols_fetch(image->symbols);
 	image->loader = symbols_loader(image->symbols);
 	image->is_started = !image->loader.is_dynamic || symbols_is_started(image->symbols, &image->loader);
 	if (resolve_missing(session, image, &n_found, err))

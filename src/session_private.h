@@ -67,6 +67,7 @@ struct session {
 	struct engine *engine;
 	struct guardian *guardian;
 	struct profile *profile;
+	struct symbols_source source;
 	LIST_HEAD(, session_image) images;
 	struct session_image *main_image; /* of the process that was named or launched */
 	struct session_process *processes;

@@ -5,7 +5,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -520,28 +519,6 @@ static enum resolve_result ambiguous(const struct search *search, struct err *er
 	return RESOLVE_REFUSED;
 }
 
-/* Say where the debug file of a stripped module was looked for (the standard search of libdwfl). */
-static void append_stripped(Dwfl_Module *module, struct err *err)
-{
-	const char *path = module_path(module), *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path, *link;
-	int dir_len = slash ? (int)(slash - path) : 0, id_len;
-	const unsigned char *id;
-	GElf_Addr addr, bias;
-	GElf_Word crc;
-	Elf *elf = dwfl_module_getelf(module, &bias);
-
-	link = elf ? dwelf_elf_gnu_debuglink(elf, &crc) : NULL;
-	err_append(err, "; %s is stripped and no debug file was found: searched ", path);
-	id_len = dwfl_module_build_id(module, &id, &addr);
-	for (int i = 0; i < id_len; i++)
-		err_append(err, i == 0 ? "/usr/lib/debug/.build-id/%02x/" : "%02x", id[i]);
-	if (id_len > 0)
-		err_append(err, ".debug, and ");
-	err_append(err, "%s%s in %.*s, %.*s/.debug and /usr/lib/debug%.*s", link ? link : base,
-		link ? "" : ".debug", dir_len, path, dir_len, path, dir_len, path);
-}
-
 static enum resolve_result unknown(const struct search *search, struct err *err)
 {
 	const struct watch *watch = search->watch;
@@ -554,7 +531,7 @@ static enum resolve_result unknown(const struct search *search, struct err *err)
 	for (size_t i = 0; i < asked->n_near; i++)
 		err_append(err, "%s%s", i ? ", " : "; did you mean ", asked->near[i].name);
 	if (search->stripped)
-		append_stripped(search->stripped, err);
+		debug_searched(search->symbols, search->stripped, err);
 	else if (asked->n_near == 0)
 		err_append(err, "; nm -C PROGRAM lists what there is (a stripped program has few names)");
 	return RESOLVE_UNKNOWN;

@@ -16,11 +16,17 @@ struct link {
 };
 
 struct symbols {
-	pid_t pid;
+	pid_t pid; /* 0: a file that nobody runs */
 	/* The dynamic linker's lists, in its order of search; read when first asked for. */
 	struct link *links;
 	size_t n_links;
 	bool has_links, links_broken; /* broken: not read to their ends */
+	struct symbols_source *source; /* may be NULL */
+	Dwfl_Callbacks callbacks;
+	char *debug_path; /* of libdwfl's own search; NULL: the standard places */
+	bool is_online;	  /* servers may be asked just now */
+	char **warnings;
+	size_t n_warned, n_told;
 	Dwfl *dwfl;
 	struct procfs_map *maps;
 	size_t n_maps;
@@ -28,6 +34,9 @@ struct symbols {
 	char *build_id;
 	/* Strings of the last symbols_locate(). */
 	char *function, *file, *unit, *module;
+	struct inlined *inlined;
+	size_t n_inlined;
+	struct jit *jit; /* NULL: there was no code that needs it */
 };
 
 /* How well a symbol matches a name: better is greater. */
@@ -89,6 +98,26 @@ char *name_demangle_plain(const char *name);
 
 /* The mapping an address lies in; NULL: it is not mapped. */
 const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t addr);
+
+/* Callbacks of libdwfl: the file of a module, and its debug file (libdwfl.h, Dwfl_Callbacks). */
+int debug_find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+	char **file_name, Elf **elf);
+int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file_name,
+	const char *link, GElf_Word crc, char **found);
+
+/* Add to a message where the debug file of a stripped module was searched. */
+void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *err);
+
+/* Remember a warning, once. Takes ownership of text. */
+void symbols_warn(struct symbols *symbols, char *text);
+
+/* Free the strings of the last symbols_locate(). */
+void names_clear(struct symbols *symbols);
+
+/* The name of compiled code by the list that its program writes (perf-PID.map), owned by the
+ * caller; NULL: unknown. Newly written parts of the list are read when needed. */
+char *jit_function(struct symbols *symbols, uint64_t addr);
+void jit_free(struct jit *jit);
 
 /* The address of a dynamic symbol that a module exports, 0 if it does not. */
 uint64_t module_export(Dwfl_Module *module, const char *name);

@@ -58,7 +58,8 @@ char *table_path(const struct profile *profile, const struct row *row)
 	for (size_t i = 0; i < row->n_frames; i++) {
 		const struct loc *loc = profile_loc(profile, row->frames[i]);
 
-		fprintf(out, "%s%s", i ? " < " : "", loc->function ? loc->function : "?");
+		fprintf(out, "%s%s%s", i ? " < " : "", loc->function ? loc->function : "?",
+			loc->is_inlined ? INLINED : "");
 	}
 	if (end)
 		fprintf(out, " < %s", end);
@@ -84,7 +85,7 @@ char *table_cell(enum column_id id, const struct row *row, const struct naming *
 	case COLUMN_WATCH:
 		return text_cell(naming->watches[row->watch]);
 	case COLUMN_FUNCTION:
-		return text_cell(loc->function);
+		return loc->is_inlined ? text_format("%s%s", loc->function, INLINED) : text_cell(loc->function);
 	case COLUMN_FILE:
 		return text_cell(loc->file);
 	case COLUMN_LINE:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DIE_HOOKS_MAX 4
 
@@ -191,4 +192,22 @@ char *text_escaped(const char *text)
 	if (fclose(out) || !escaped)
 		die("out of memory");
 	return escaped;
+}
+
+char *path_search(const char *command)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(command, '/'))
+		return text_copy(command);
+	for (size_t len; path && *command; path = path[len] ? path + len + 1 : NULL) {
+		char *found;
+
+		len = strcspn(path, ":");
+		found = text_format("%.*s/%s", len ? (int)len : 1, len ? path : ".", command);
+		if (access(found, X_OK) == 0)
+			return found;
+		free(found);
+	}
+	return NULL;
 }

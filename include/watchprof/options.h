@@ -36,6 +36,9 @@ struct options {
 	size_t max_sites;
 	unsigned stack; /* frames kept per hit; 0: function only */
 	enum engine_choice engine;
+	char **debug_dirs; /* point into argv */
+	size_t n_debug_dirs;
+	bool debuginfod;
 	bool self_test;
 	int verbosity; /* 0 as usual, above: more, below: quiet */
 };

@@ -11,6 +11,7 @@
 /* Fields of /proc/TID/status. */
 struct procfs_status {
 	pid_t tgid, parent, tracer;
+	pid_t inner_tgid;	 /* the process id in its own namespace */
 	uid_t uid, euid;	 /* real and effective */
 	char state;		 /* R S D T t Z X */
 	uint64_t pending;	 /* signals waiting for the thread or its process: bit n-1 */

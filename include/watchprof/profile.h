@@ -16,6 +16,16 @@
 /* The function name of a frame that the kernel made to deliver a signal. */
 #define SIGNAL_FRAME "[signal]"
 
+/* What reports put behind the name of an inlined function. */
+#define INLINED " (inlined)"
+
+/* One function of those that lie in each other at an address. */
+struct inlined {
+	const char *function;
+	const char *file; /* where in it: for all but the innermost the call of the next one */
+	unsigned line;
+};
+
 /* Where an address lies. Strings are NULL and line is 0 where nothing is known. */
 struct loc {
 	uint64_t addr;	      /* the address looked up */
@@ -25,6 +35,11 @@ struct loc {
 	const char *unit;   /* source file that the function begins in: tells statics of one name apart */
 	const char *module; /* path of the mapped file, or "[vdso]", "[anonymous]" */
 	bool is_entry;	    /* addr + 1 is the first instruction of a function (see profile.c) */
+	bool is_inlined;    /* a frame of a function that was inlined into the next frame's */
+	/* From locate(): the functions inlined here, innermost first, and at last `function` itself;
+	 * none where n_inlined is 0. The profile makes frames of them. */
+	const struct inlined *inlined;
+	size_t n_inlined;
 };
 
 /* Look up addr in a program image; fill *out with strings that live as long as the call.

@@ -13,8 +13,34 @@
 
 struct symbols;
 
-/* The image that pid runs now; a new one is needed after exec. */
-struct symbols *symbols_new(pid_t pid);
+/* Where symbols may come from beside the usual places; one for a whole run. */
+struct symbols_source {
+	char *const *debug_dirs; /* of the caller; searched like the system's, before it */
+	size_t n_debug_dirs;
+	bool is_debuginfod; /* servers may be asked, but only by symbols_fetch() */
+	bool has_failed;    /* a server was too slow */
+	struct {
+		char *id, *path;
+	} *fetched; /* what servers gave, by build-id */
+	size_t n_fetched;
+};
+void symbols_source_fini(struct symbols_source *source);
+
+/* The image that pid runs now; a new one is needed after exec. source may be NULL; it must
+ * outlive the symbols. */
+struct symbols *symbols_new(pid_t pid, struct symbols_source *source);
+
+/* The symbols of a file that nobody runs, at the addresses that it was linked for. NULL: it is not
+ * an ELF file; err tells. */
+struct symbols *symbols_new_file(const char *path, struct symbols_source *source, struct err *err);
+
+/* Get the missing debug info of all modules from servers, where the source allows it. Each takes
+ * its time, so nothing may be stopped meanwhile. */
+void symbols_fetch(struct symbols *symbols);
+
+/* The next warning about files that has not been asked for yet, or NULL; not escaped; it lives as
+ * long as the symbols. */
+const char *symbols_warning(struct symbols *symbols);
 void symbols_free(struct symbols *symbols);
 
 /* Take note of libraries that were loaded or unloaded. */

@@ -48,6 +48,9 @@ void text_escape(FILE *out, const char *text);
 /* The same into a new string, owned by the caller. */
 char *text_escaped(const char *text);
 
+/* The file that a command's name means (execvp(3)), owned by the caller; NULL: none. */
+char *path_search(const char *command);
+
 /* Number of bytes of the valid UTF-8 sequence at text, 0 if there is none. */
 size_t utf8_sequence(const char *text);
 

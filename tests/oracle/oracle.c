@@ -445,7 +445,7 @@ int main(int argc, char **argv)
 	oracle.warm = unwinder_new(oracle.pid);
 	oracle.cold = unwinder_new(oracle.pid);
 	oracle.reader = stack_reader_new();
-	oracle.symbols = symbols_new(oracle.pid);
+	oracle.symbols = symbols_new(oracle.pid, NULL);
 	status = run(&oracle);
 	printf("# %" PRIu64 " points, %" PRIu64 " frames deep at most, %" PRIu64
 	       " signals, %" PRIu64 " excepted, %" PRIu64 " wrong; status %d\n",

@@ -23,9 +23,14 @@ const char *const hostile_names[HOSTILE_NAMES] = {
 
 static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
 {
+	static const struct inlined inlined[] = {
+		{.function = "state_set", .file = "src/state.h", .line = 7},
+		{.function = "update", .file = "src/state.c", .line = 20},
+	};
 	static const struct loc plain[] = {
 		{.function = "main", .file = "src/main.c", .line = 10, .module = "/bin/prog"},
-		{.function = "update", .file = "src/state.c", .line = 20, .module = "/bin/prog"},
+		{.function = "update", .file = "src/state.c", .line = 20, .module = "/bin/prog", .inlined = inlined,
+			.n_inlined = ARRAY_LEN(inlined)},
 		{.function = "read_it", .file = "src/a, b.c", .line = 30, .module = "/bin/prog"},
 		{.function = "libc.so.6+0x40", .module = "/lib/libc.so.6"},
 		{.module = "[anonymous]"},

@@ -95,6 +95,8 @@ static void test_defaults(void **state)
 	assert_int_equal(options.stack, STACK_DEPTH_DEFAULT);
 	assert_int_equal(options.engine, ENGINE_AUTO);
 	assert_false(options.self_test);
+	assert_int_equal(options.n_debug_dirs, 0);
+	assert_false(options.debuginfod);
 	assert_int_equal(options.verbosity, 0);
 	options_fini(&options);
 }
@@ -104,7 +106,8 @@ static void test_everything(void **state)
 	struct line line = line_of((const char *const[]){"--event=a.c::v/4:w", "-ens::v", "--pid=7",
 		"--report=json", "-oout.json", "-d", "0.5", "-n", "1000", "-i", "2", "--engine=dr",
 		"--stack", "0", "--max-sites=1", "--group=line", "--sort=writes", "--limit=20",
-		"--filter=parse_*", "--skip-module=libfoo,libstdc++", "--pending", "-vvq", NULL});
+		"--filter=parse_*", "--skip-module=libfoo,libstdc++", "--pending", "-vvq", "--debug-dir=first",
+		"--debug-dir", "second", "--debuginfod", NULL});
 	struct options options = parsed(&line);
 
 	(void)state;
@@ -132,6 +135,10 @@ static void test_everything(void **state)
 	assert_int_equal(options.max_sites, 1);
 	assert_int_equal(options.verbosity, 1);
 	assert_true(options.is_pending);
+	assert_int_equal(options.n_debug_dirs, 2);
+	assert_string_equal(options.debug_dirs[0], "first");
+	assert_string_equal(options.debug_dirs[1], "second");
+	assert_true(options.debuginfod);
 	options_fini(&options);
 }
 
@@ -388,6 +395,7 @@ static void test_exits(void **state)
 		{{"-Z", "prog"}, 125, "Z"},
 		{{"-e"}, 125, "requires an argument"},
 		{{"--stack"}, 125, "requires an argument"},
+		{{"--debug-dir"}, 125, "requires an argument"},
 		{{"--self-test=x"}, 125, "--self-test"},
 		{{"--m", "1"}, 125, "ambiguous"},
 	};

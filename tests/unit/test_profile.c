@@ -925,6 +925,53 @@ static void test_tree(void **state)
 	profile_free(profile);
 }
 
+/* The code of f is that of a (at line 3) in b in f. */
+static void locate_inlined(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
+{
+	static const struct inlined inlined[] = {{"a", "a.h", 3}, {"b", "b.h", 7}, {"f", "f.c", 9}};
+
+	locate(context, pid, image, addr, out);
+	if (strcmp(out->function, "f") != 0)
+		return;
+	out->inlined = inlined;
+	out->n_inlined = ARRAY_LEN(inlined);
+}
+
+/* Inlined functions are frames of paths; a hit belongs to the function that they are in. */
+static void test_inlined(void **state)
+{
+	uint64_t entry = 0x10000 + 2 * FUNCTION_BYTES; /* of init; the byte before it is f's */
+	const uint64_t called[] = {at(5, 1), at(1, 2), at(0, 1), 0}, owner[] = {at(1, 2), at(0, 1), 0},
+		       indirect[] = {entry, at(1, 2), at(0, 1), 0};
+	static const char *const frames[] = {"a a.h /bin/prog 3", "b b.h /bin/prog 7", "f f.c /bin/prog 9",
+		"main main.c /bin/prog 2"};
+	struct calls *calls = mem_new(1, sizeof(*calls));
+	struct profile *profile = profile_new(100, locate_inlined, calls);
+	struct row *rows;
+
+	(void)state;
+	add(profile, 5, 1, HIT_WRITE, 100, owner);
+	add(profile, 3, 1, HIT_WRITE, 100, called);
+	add(profile, 2, 1, HIT_READ, 100, indirect);
+	assert_int_equal(calls->n, 4);
+	rows = rows_of(profile, GROUP_FUNCTION, 0, 2);
+	assert_true(rows[0].hits == 7 && rows[1].hits == 3);
+	assert_loc(rows[0].loc, "f f.c /bin/prog 3");
+	free(rows);
+	rows = rows_of(profile, GROUP_PATH, 0, 2);
+	assert_true(rows[0].hits == 7 && rows[0].n_frames == ARRAY_LEN(frames));
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++) {
+		assert_loc(profile_loc(profile, rows[0].frames[i]), frames[i]);
+		assert_true(profile_loc(profile, rows[0].frames[i])->is_inlined == (i < 2));
+	}
+	assert_int_equal(rows[1].n_frames, ARRAY_LEN(frames) + 1);
+	assert_loc(profile_loc(profile, rows[1].frames[0]), "g f.c /bin/prog 2");
+	assert_loc(profile_loc(profile, rows[1].frames[1]), frames[0]);
+	free(rows);
+	profile_free(profile);
+	free(calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -954,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(test_against_a_model),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_neighbours_in_the_tables),
+		cmocka_unit_test(test_inlined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

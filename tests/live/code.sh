@@ -1,0 +1,78 @@
+# code.sh: the names of the code that makes the hits: inlined functions, code made at run time, the vdso,
+# statics of one name, with and without debug info.
+. "$(dirname "$0")/lib.sh"
+
+# frames FILE WATCH: the functions of each path of a watch in a json report, innermost first, by hits.
+frames() {
+	awk -v watch="$2" '
+		/^watch / { on = index($0, "watch " watch ":") == 1 }
+		on && /^ +[0-9]+  .* < / { sub(/ < main.*/, ""); print }' "$1" | sed 's/^ *//; s/  */ /g'
+}
+
+for program in code code-clang code-split; do
+	if [ ! -x "$BIN/$program" ]; then
+		skip "$program: the names of code" "there was no compiler for it"
+		continue
+	fi
+	target "$BIN/$program"
+	attach -e v:w -e processor:w
+	go
+	wait "$prof"
+	is "$program: code made at run time by its list, one row for what has no name" "$(rows "$tmp/report" v:w | sed 's/0x[0-9a-f]*/N/')" \
+		"80 outer
+30 alpha
+20 be\\x1bta
+15 [anonymous N]"
+	is "$program: the vdso" "$(rows "$tmp/report" processor:w)" "25 __vdso_getcpu"
+	target "$BIN/$program"
+	rm -f "$tmp/report" "$tmp/prof.err"
+	"$BIN/unignore" "$WATCHPROF" -v --report=text -o "$tmp/report" -p "$target" -e v:w >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
+	prof=$!
+	pids="$pids $prof"
+	until_true has_line "$tmp/prof.err" '^watchprof: armed in'
+	go
+	wait "$prof"
+	is "$program: inlined functions are frames" "$(frames "$tmp/report" v:w | grep outer | sort)" \
+		"40 inner (inlined) < middle (inlined) < outer
+40 outer"
+done
+
+target "$BIN/code" "$tmp/list"
+attach -e v:w
+go
+wait "$prof"
+is "a list that is a link to another file is not read" "$(rows "$tmp/report" v:w | grep -c alpha)" 0
+if [ "$(id -u)" = 0 ]; then
+	target "$BIN/code"
+	chown 12345 "/tmp/perf-$target.map"
+	attach -e v:w
+	go
+	wait "$prof"
+	is "a list that somebody else has written is not read" "$(rows "$tmp/report" v:w | grep -c alpha)" 0
+	if unshare -fp true 2>/dev/null; then
+		mkdir "$tmp/tmp"
+		cp "$BIN/code" "$tmp/tmp"
+		# The target's own /tmp, and its own number.
+		# shellcheck disable=SC2016
+		target unshare -fpm sh -c 'mount --bind "$1" /tmp && exec /tmp/code' sh "$tmp/tmp"
+		target=$(awk -v parent="$target" '$1 == "PPid:" && $2 == parent { split(FILENAME, part, "/"); print part[3] }' \
+			/proc/[0-9]*/status 2>/dev/null)
+		attach -e v:w
+		(trap '' PIPE && echo >&9) 2>/dev/null
+		exec 9>&-
+		wait "$prof"
+		is "the list in the target's own /tmp, by its own number" "$(rows "$tmp/report" v:w | sed -n 2,3p)" "30 alpha
+20 be\\x1bta"
+	else
+		skip "the list in the target's own /tmp" "unshare is not possible here"
+	fi
+else
+	skip "a list that somebody else has written is not read" "not root"
+fi
+
+for form in same same-bare; do
+	launch -e v:w -- "$BIN/$form"
+	is "$form: statics of one name are told apart by file" "$(rows "$tmp/report" v:w)" "20 bump
+10 bump"
+done
+done_testing
