@@ -444,6 +444,7 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	}
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, trap->sig);
+	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
 	engine->counts.masked_off += !access_judge(has_shot ? &shot : NULL, &trap->image.dr, trap->dr6,
 		~(trap->image.waiting | HOOK_BIT), hit);
 	return hit->watches != 0;
@@ -619,7 +620,10 @@ static enum engine_event dr_engine_next(struct engine *engine, struct engine_not
 
 static struct engine_counts dr_engine_counts(const struct engine *engine)
 {
-	return engine->counts;
+	struct engine_counts counts = engine->counts;
+
+	counts.threads_now = tracees_count(engine->tracees);
+	return counts;
 }
 
 /* Is the signal of the stop that the thread is in a trap of our registers? */

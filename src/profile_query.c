@@ -291,6 +291,8 @@ struct row *profile_site_rows(const struct profile *profile, const struct query 
 
 	*n = 0;
 	for (size_t i = 0; i < profile->n_sites; i++) {
+		if (query->watches && !(query->watches >> profile->sites[i].watch & 1))
+			continue;
 		rows[*n] = site_row(profile, &profile->sites[i]);
 		*n += row_fits(&rows[*n], fits);
 	}
@@ -341,6 +343,17 @@ static size_t rows_limit(struct row *rows, size_t n, size_t limit)
 			rows[kept++] = rows[i];
 	}
 	return kept;
+}
+
+void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX])
+{
+	for (unsigned i = 0; i < WATCHES_MAX; i++)
+		rows[i] = (struct row){.watch = i, .reads_known = true, .writes_known = true};
+	for (size_t i = 0; i < profile->n_sites; i++) {
+		struct row row = site_row(profile, &profile->sites[i]);
+
+		profile_row_merge(&rows[row.watch], &row);
+	}
 }
 
 void profile_share(const struct profile *profile, struct row *rows, size_t n)

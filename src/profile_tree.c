@@ -21,19 +21,30 @@ struct tree {
 	size_t n_out;
 };
 
-/* Order of paths by their functions, from the access outward; then what ends first. */
+/* A frame of a path, counted from where the tree begins. */
+static uint32_t frame_at(const struct tree *tree, const struct row *row, size_t depth)
+{
+	return row->frames[tree->query->is_inverted ? row->n_frames - 1 - depth : depth];
+}
+
+static int frame_compare(const struct tree *tree, const struct row *x, const struct row *y, size_t depth)
+{
+	uint32_t a = frame_at(tree, x, depth), b = frame_at(tree, y, depth);
+
+	return a == b ? 0
+		      : profile_function_compare(profile_loc(tree->profile, a), profile_loc(tree->profile, b));
+}
+
+/* Order of paths by their functions, from where the tree begins; then what ends first. */
 static int path_order(const void *a, const void *b, void *context)
 {
-	const struct profile *profile = context;
+	const struct tree *tree = context;
 	const struct row *x = a, *y = b;
 
 	if (x->watch != y->watch)
 		return x->watch < y->watch ? -1 : 1;
 	for (size_t i = 0; i < x->n_frames && i < y->n_frames; i++) {
-		int order = x->frames[i] == y->frames[i]
-			? 0
-			: profile_function_compare(
-				  profile_loc(profile, x->frames[i]), profile_loc(profile, y->frames[i]));
+		int order = frame_compare(tree, x, y, i);
 
 		if (order)
 			return order;
@@ -49,7 +60,9 @@ static size_t node_add(struct tree *tree, const struct row *row, unsigned depth)
 	}
 	tree->nodes[tree->n] = (struct node){.row = *row};
 	tree->nodes[tree->n].row.n_frames = (uint16_t)(depth + 1);
-	tree->nodes[tree->n].row.loc = profile_loc(tree->profile, row->frames[depth]);
+	if (tree->query->is_inverted)
+		tree->nodes[tree->n].row.frames = row->frames + row->n_frames - 1 - depth;
+	tree->nodes[tree->n].row.loc = profile_loc(tree->profile, frame_at(tree, row, depth));
 	tree->nodes[tree->n].row.blame = NULL;
 	tree->nodes[tree->n].row.path = PATH_NONE;
 	tree->nodes[tree->n].row.tid = 0;
@@ -73,20 +86,18 @@ static void path_add(struct tree *tree, const struct row *row, size_t *trail, si
 	}
 	for (size_t depth = 0; depth < row->n_frames; depth++)
 		profile_row_merge(&tree->nodes[trail[depth] - 1].row, row);
-	if (row->n_frames)
+	if (row->n_frames && !tree->query->is_inverted)
 		tree->nodes[trail[row->n_frames - 1] - 1].row.path = row->path;
 }
 
-/* How many functions, from the access outward, two paths share. */
-static size_t n_shared(const struct profile *profile, const struct row *x, const struct row *y)
+/* How many functions, from where the tree begins, two paths share. */
+static size_t n_shared(const struct tree *tree, const struct row *x, const struct row *y)
 {
 	size_t i = 0;
 
 	if (x->watch != y->watch)
 		return 0;
-	while (i < x->n_frames && i < y->n_frames &&
-		profile_function_compare(
-			profile_loc(profile, x->frames[i]), profile_loc(profile, y->frames[i])) == 0)
+	while (i < x->n_frames && i < y->n_frames && frame_compare(tree, x, y, i) == 0)
 		i++;
 	return i;
 }
@@ -138,9 +149,9 @@ struct row *profile_tree(const struct profile *profile, const struct query *quer
 	size_t trail[STACK_DEPTH_MAX], n_rows;
 	struct row *rows = profile_site_rows(profile, query, &n_rows);
 
-	qsort_r(rows, n_rows, sizeof(*rows), path_order, (void *)profile);
+	qsort_r(rows, n_rows, sizeof(*rows), path_order, &tree);
 	for (size_t i = 0; i < n_rows; i++)
-		path_add(&tree, &rows[i], trail, i ? n_shared(profile, &rows[i - 1], &rows[i]) : 0);
+		path_add(&tree, &rows[i], trail, i ? n_shared(&tree, &rows[i - 1], &rows[i]) : 0);
 	free(rows);
 	tree.out = mem_new(tree.n + 1, sizeof(*tree.out));
 	siblings_write(&tree, tree.first);

@@ -11,13 +11,19 @@ static int quiet_open(struct frontend **out, uint64_t interval_ns, struct err *e
 	return 0;
 }
 
-static enum frontend_wish quiet_tick(struct frontend *frontend, const struct report *report,
+static struct frontend_wish quiet_tick(struct frontend *frontend, const struct report *report,
 	uint64_t now_ns)
 {
 	(void)frontend;
 	(void)report;
 	(void)now_ns;
-	return FRONTEND_GO_ON;
+	return (struct frontend_wish){.kind = WISH_NONE};
+}
+
+static void quiet_tell(struct frontend *frontend, const char *text)
+{
+	(void)frontend;
+	(void)text;
 }
 
 static void quiet_finish(struct frontend *frontend)
@@ -34,6 +40,7 @@ const struct frontend_ops frontend_quiet = {
 	.name = "quiet",
 	.open = quiet_open,
 	.tick = quiet_tick,
+	.tell = quiet_tell,
 	.finish = quiet_finish,
 	.close = quiet_close,
 };

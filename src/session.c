@@ -126,6 +126,39 @@ static void tell_masks(struct session *session)
 					"that the program had for SIGTRAP is lost (the kernel resets it)"));
 }
 
+/* A report in the middle of a run, or after it. */
+static void wish_report(struct session *session, const struct frontend_wish *wish, const struct report *report)
+{
+	struct err err = {0};
+	char *said;
+
+	if (report_save(wish->text, wish->format, report, &err))
+		said = text_copy(err.text);
+	else
+		said = text_format("a report of %" PRIu64 " hits was written to %s", profile_hits(report->profile), wish->text);
+	session->frontend_ops->tell(session->frontend, said);
+	free(said);
+}
+
+static void take_wish(struct session *session, struct frontend_wish wish, const struct report *report)
+{
+	switch (wish.kind) {
+	case WISH_NONE:
+	case WISH_INTERVAL:
+		break;
+	case WISH_QUIT:
+		session_end(session, text_copy("ended by the user"));
+		break;
+	case WISH_ZERO:
+		profile_free(session->profile);
+		profile_begin(session);
+		break;
+	case WISH_REPORT:
+		wish_report(session, &wish, report);
+		break;
+	}
+}
+
 static void tick(struct session *session, uint64_t now_ns)
 {
 	struct report_watch watches[WATCHES_MAX];
@@ -143,17 +176,7 @@ static void tick(struct session *session, uint64_t now_ns)
 	if (session->frontend_ops == &frontend_quiet)
 		return;
 	report = session_report(session, watches);
-	switch (session->frontend_ops->tick(session->frontend, &report, now_ns)) {
-	case FRONTEND_GO_ON:
-		break;
-	case FRONTEND_QUIT:
-		session_end(session, text_copy("ended by the user"));
-		break;
-	case FRONTEND_ZERO:
-		profile_free(session->profile);
-		profile_begin(session);
-		break;
-	}
+	take_wish(session, session->frontend_ops->tick(session->frontend, &report, now_ns), &report);
 }
 
 static struct session_image *image_find(struct session *session, uint32_t id)
@@ -457,13 +480,16 @@ static void output_show(const struct session *session, off_t *from)
 static void screen_stay(struct session *session, const struct report *report)
 {
 	struct pollfd signals = {.fd = session->signal_fd, .events = POLLIN};
+	struct frontend_wish wish;
 
 	session->frontend_ops->finish(session->frontend);
 	if (session->frontend_ops == &frontend_quiet || !session->has_exited || session->signal)
 		return;
-	while (session->frontend_ops->tick(session->frontend, report, clock_now_ns()) != FRONTEND_QUIT &&
-		poll(&signals, 1, TICK_NS / 1000000) <= 0)
-		;
+	do {
+		wish = session->frontend_ops->tick(session->frontend, report, clock_now_ns());
+		if (wish.kind == WISH_REPORT)
+			wish_report(session, &wish, report);
+	} while (wish.kind != WISH_QUIT && poll(&signals, 1, TICK_NS / 1000000) <= 0);
 }
 
 /* Write what was asked for. That one fails does not keep the others from being written; the first

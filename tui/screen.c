@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <term.h>
 #include <unistd.h>
 
@@ -69,17 +70,21 @@ struct screen *screen_open(void)
 	sigaction(SIGTSTP, &ignore, &screen->stop_action);
 	die_hook_push(screen_undo, screen);
 	cbreak();
+	nonl(); /* Enter is told apart from ^J, and output needs no help */
 	noecho();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	curs_set(0);
-	set_escdelay(50);
+	set_escdelay(25);
+	mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
 	screen->has_colors = has_colors() && !getenv("NO_COLOR");
 	if (screen->has_colors) {
 		start_color();
 		use_default_colors();
 		init_pair(LINE_TITLE, COLOR_CYAN, -1);
 		init_pair(LINE_ALERT, COLOR_RED, -1);
+		init_pair(LINE_HOT, COLOR_YELLOW, -1);
 	}
 	return screen;
 }
@@ -110,32 +115,71 @@ static attr_t style_attributes(const struct screen *screen, enum line_style styl
 		[LINE_HEADING] = A_REVERSE,
 		[LINE_SELECTED] = A_REVERSE,
 		[LINE_ALERT] = A_BOLD,
+		[LINE_HOT] = A_BOLD,
+		[LINE_DIM] = A_NORMAL,
 	};
-	bool is_colored = screen->has_colors && (style == LINE_TITLE || style == LINE_ALERT);
+	bool is_colored = screen->has_colors && (style == LINE_TITLE || style == LINE_ALERT || style == LINE_HOT);
 
 	return attributes[style] | (is_colored ? COLOR_PAIR(style) : 0);
 }
 
-void screen_draw(struct screen *screen, const struct model_line *lines, size_t n)
+/* Blanks up to the right edge, in the attributes of the text before them. */
+static void line_extend(int from)
+{
+	for (int i = from; i > 0 && i < COLS; i++)
+		addch(' ');
+}
+
+void screen_draw(struct screen *screen, const struct model_line *lines, size_t n, bool has_cursor, size_t line,
+	size_t column)
 {
 	erase();
 	for (size_t i = 0; i < n && i < (size_t)LINES; i++) {
 		attrset(style_attributes(screen, lines[i].style));
 		mvaddstr((int)i, 0, lines[i].text);
+		/* Bars of the screen are as wide as it is. */
+		if (lines[i].style == LINE_HEADING || lines[i].style == LINE_SELECTED)
+			line_extend(getcurx(stdscr));
 	}
 	attrset(A_NORMAL);
+	if (has_cursor)
+		move((int)line, (int)column);
+	curs_set(has_cursor);
 	refresh();
 }
 
-int screen_key(struct screen *screen)
+/* Something was there to be read and nothing came: the end of the input, if it is so again. */
+static bool is_at_end(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	int n = 0;
+
+	return poll(&input, 1, 0) > 0 && (input.revents & POLLIN) && ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n == 0;
+}
+
+/* What the mouse did; the line of a click in *line. */
+static int mouse_key(size_t *line)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return KEY_CODE_RESIZE; /* nothing to do */
+	*line = (size_t)(event.y > 0 ? event.y : 0);
+	if (event.bstate & BUTTON4_PRESSED)
+		return KEY_CODE_WHEEL_UP;
+	return event.bstate & BUTTON5_PRESSED ? KEY_CODE_WHEEL_DOWN : KEY_CODE_CLICK;
+}
+
+int screen_key(struct screen *screen, size_t *line)
 {
 	static const struct {
 		int curses;
 		enum key key;
 	} keys[] = {
-		{KEY_DOWN, KEY_CODE_DOWN},     {KEY_UP, KEY_CODE_UP},	  {KEY_NPAGE, KEY_CODE_PAGE_DOWN},
-		{KEY_PPAGE, KEY_CODE_PAGE_UP}, {KEY_HOME, KEY_CODE_HOME}, {KEY_END, KEY_CODE_END},
-		{KEY_F(1), KEY_CODE_F1},       {KEY_RESIZE, KEY_CODE_RESIZE},
+		{KEY_DOWN, KEY_CODE_DOWN},     {KEY_UP, KEY_CODE_UP},	      {KEY_LEFT, KEY_CODE_LEFT},
+		{KEY_RIGHT, KEY_CODE_RIGHT},   {KEY_NPAGE, KEY_CODE_PAGE_DOWN}, {KEY_PPAGE, KEY_CODE_PAGE_UP},
+		{KEY_HOME, KEY_CODE_HOME},     {KEY_END, KEY_CODE_END},	      {KEY_BACKSPACE, KEY_CODE_BACKSPACE},
+		{KEY_DC, KEY_CODE_DELETE},     {KEY_ENTER, KEY_CODE_ENTER},   {KEY_RESIZE, KEY_CODE_RESIZE},
 	};
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	int key;
@@ -145,10 +189,14 @@ int screen_key(struct screen *screen)
 		return KEY_CODE_GONE;
 	key = getch();
 	if (key == ERR)
-		return KEY_CODE_NONE;
+		return input.revents & POLLIN && is_at_end() ? KEY_CODE_GONE : KEY_CODE_NONE;
+	if (key == KEY_MOUSE)
+		return mouse_key(line);
+	if (key > KEY_F0 && key <= KEY_F(10))
+		return KEY_CODE_F1 + key - KEY_F(1);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		if (keys[i].curses == key)
 			return keys[i].key;
 	}
-	return key;
+	return key < KEY_MIN ? key : KEY_CODE_RESIZE;
 }

@@ -1,4 +1,5 @@
 /* tui.c owns the live frontend: it moves keys into the model and its lines to the screen. */
+#include "eyes.h"
 #include "watchprof/frontend.h"
 #include "watchprof/model.h"
 #include "watchprof/screen.h"
@@ -23,52 +24,69 @@ static int tui_open(struct frontend **out, uint64_t interval_ns, struct err *err
 		free(frontend);
 		return err_set(err, "the terminal cannot be used for the live screen; --report needs none");
 	}
-	frontend->model = model_new(screen_is_utf8());
+	frontend->model = model_new(screen_is_utf8(), &eyes_of_system);
 	*out = frontend;
 	return 0;
 }
 
-static void draw(struct frontend *frontend)
+static void draw(struct frontend *frontend, const struct report *report, uint64_t now_ns)
 {
-	size_t width, height;
+	size_t width, height, line = 0, column = 0;
 	struct model_line *lines;
+	bool has_cursor;
 
 	screen_size(frontend->screen, &width, &height);
-	lines = model_draw(frontend->model, width, height);
-	screen_draw(frontend->screen, lines, height);
+	model_size(frontend->model, width, height);
+	model_update(frontend->model, report, now_ns);
+	lines = model_draw(frontend->model);
+	has_cursor = model_cursor(frontend->model, &line, &column);
+	screen_draw(frontend->screen, lines, height, has_cursor, line, column);
 	model_lines_free(lines, height);
 }
 
-/* All keys that were typed. *typed tells whether there were any. */
-static enum frontend_wish keys_take(struct frontend *frontend, bool *typed)
+/* The keys that were typed, up to one with a wish. *typed tells whether there were any. */
+static struct frontend_wish keys_take(struct frontend *frontend, bool *typed)
 {
-	enum frontend_wish wish = FRONTEND_GO_ON;
+	struct frontend_wish wish = {.kind = WISH_NONE};
+	size_t line = 0;
 	int key;
 
 	*typed = false;
-	while (wish == FRONTEND_GO_ON) {
-		key = screen_key(frontend->screen);
+	while (wish.kind == WISH_NONE) {
+		key = screen_key(frontend->screen, &line);
 		if (key == KEY_CODE_NONE)
 			break;
 		if (key == KEY_CODE_GONE)
-			return FRONTEND_QUIT;
+			return (struct frontend_wish){.kind = WISH_QUIT};
 		*typed = true;
-		wish = model_act(frontend->model, keys_action(key));
+		wish = model_key(frontend->model, key, line);
+		if (wish.kind == WISH_INTERVAL) {
+			frontend->interval_ns = wish.interval_ns;
+			wish.kind = WISH_NONE;
+		}
 	}
 	return wish;
 }
 
-static enum frontend_wish tui_tick(struct frontend *frontend, const struct report *report, uint64_t now_ns)
+static struct frontend_wish tui_tick(struct frontend *frontend, const struct report *report, uint64_t now_ns)
 {
 	bool typed;
-	enum frontend_wish wish = keys_take(frontend, &typed);
+	struct frontend_wish wish = keys_take(frontend, &typed);
 
 	if (typed || now_ns >= frontend->next_ns) {
-		frontend->next_ns = now_ns + frontend->interval_ns;
-		model_update(frontend->model, report, now_ns);
-		draw(frontend);
+		if (now_ns >= frontend->next_ns)
+			frontend->next_ns = now_ns + frontend->interval_ns;
+		draw(frontend, report, now_ns);
 	}
+	if (wish.kind != WISH_NONE)
+		frontend->next_ns = 0; /* show what comes of it */
 	return wish;
+}
+
+static void tui_tell(struct frontend *frontend, const char *text)
+{
+	model_tell(frontend->model, text);
+	frontend->next_ns = 0;
 }
 
 static void tui_finish(struct frontend *frontend)
@@ -90,6 +108,7 @@ const struct frontend_ops frontend_tui = {
 	.name = "tui",
 	.open = tui_open,
 	.tick = tui_tick,
+	.tell = tui_tell,
 	.finish = tui_finish,
 	.close = tui_close,
 };

@@ -78,6 +78,8 @@ struct engine_counts {
 	uint64_t threads_unarmed; /* threads that could not be armed */
 	uint64_t traps_unblocked; /* hits that found SIGTRAP blocked (the mask was put back) */
 	uint64_t masked_off;	  /* hits reported for bytes that a masked access left out: not counted */
+	uint64_t threads_now;	  /* threads that live */
+	uint64_t stopped_ns;	  /* how long threads stood at hits, from when the stop was seen, all added up */
 	uint64_t lost;		  /* accesses known to have happened that were not reported */
 };
 

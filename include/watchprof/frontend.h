@@ -8,10 +8,20 @@
 
 struct frontend;
 
-enum frontend_wish {
-	FRONTEND_GO_ON,
-	FRONTEND_QUIT, /* the user wants to end the run */
-	FRONTEND_ZERO, /* begin counting anew */
+enum wish_kind {
+	WISH_NONE,
+	WISH_QUIT,     /* the user wants to end the run */
+	WISH_ZERO,     /* begin counting anew */
+	WISH_REPORT,   /* write a report of what was counted up to now: format, to the file text */
+	WISH_INTERVAL, /* refresh every interval_ns; the frontend's own affair */
+};
+
+/* What the user wants of the run. */
+struct frontend_wish {
+	enum wish_kind kind;
+	const char *text; /* belongs to the frontend, until it is called again */
+	enum report_format format;
+	uint64_t interval_ns;
 };
 
 struct frontend_ops {
@@ -22,7 +32,10 @@ struct frontend_ops {
 	int (*open)(struct frontend **out, uint64_t interval_ns, struct err *err);
 
 	/* Called about ten times a second with the state of the run. Must return soon. */
-	enum frontend_wish (*tick)(struct frontend *frontend, const struct report *report, uint64_t now_ns);
+	struct frontend_wish (*tick)(struct frontend *frontend, const struct report *report, uint64_t now_ns);
+
+	/* What came of a wish, in one line. */
+	void (*tell)(struct frontend *frontend, const char *text);
 
 	/* The run has ended and the target has been let go. The session goes on to call tick()
 	 * until the user quits, where it ended by itself. */

@@ -5,6 +5,7 @@
 #define WATCHPROF_PROFILE_H
 
 #include "watchprof/hit.h"
+#include "watchprof/watch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,7 +74,9 @@ struct query {
 	enum sort sort;
 	bool by_process; /* rows of different processes are not merged */
 	bool by_thread;	 /* GROUP_PATH: those of different threads neither */
+	bool is_inverted; /* profile_tree(): from where the threads began, down to the accesses */
 	size_t limit;	 /* rows kept of each watch, first ones; 0: all */
+	uint64_t watches; /* bit i: rows of watch i; 0: of all */
 	/* Only hits with a frame whose function, file or module has this text in it, or matches it if it
 	 * has wildcards (* ? [); NULL: all. */
 	const char *filter;
@@ -110,6 +113,10 @@ void profile_add(struct profile *profile, const struct hit *hit);
 /* Totals of watch i (0 <= i < WATCHES_MAX). */
 struct watch_count profile_count(const struct profile *profile, unsigned watch);
 
+/* The counts of watch i as a row, without sorting anything: rows[i], for all of them. Overrun is in no
+ * row. */
+void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX]);
+
 /* Hits counted: an access that touched several watches is one. */
 uint64_t profile_hits(const struct profile *profile);
 
@@ -128,6 +135,8 @@ struct row *profile_rows(const struct profile *profile, const struct query *quer
 
 /* The tree of callers of each watch, each node before its callers: a row for all call paths that
  * begin with its frames, innermost first; so it stands n_frames - 1 below the function that made the hits.
+ * An inverted tree has them the other way round: a row for all paths that end with its frames, loc
+ * being the innermost of these.
  * Siblings are sorted as asked, then by name; the limit of the query bounds the siblings. path is how paths
  * end that end there, PATH_NONE where none does. An array that the caller frees. */
 struct row *profile_tree(const struct profile *profile, const struct query *query, size_t *n);

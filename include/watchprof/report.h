@@ -75,9 +75,12 @@ struct report {
 	uint64_t threads_born;	/* of these, born while watched */
 	uint64_t masked_off;	  /* reported by the processor for bytes that a masked access left out: no hits */
 	uint64_t threads_unarmed; /* threads whose registers could not be written */
+	uint64_t threads_now;	  /* threads that live */
+	uint64_t stopped_ns;	  /* how long threads stood at their hits, all added up: an estimate */
 	uint64_t lost;		  /* hits known to have happened and not counted */
 	const char *end;	  /* how the target ended, or why watching stopped */
 	bool complete;		  /* every hit was counted from arming to the end */
+	const int *output_fd;	  /* what a launched program has written, where that is kept; or NULL */
 	const char *const *warnings;
 	size_t n_warnings;
 };

@@ -21,11 +21,13 @@ void screen_close(struct screen *screen);
 /* Its present size in columns and lines. */
 void screen_size(const struct screen *screen, size_t *width, size_t *height);
 
-/* Show the lines, as many as the screen is high. */
-void screen_draw(struct screen *screen, const struct model_line *lines, size_t n);
+/* Show the lines, as many as the screen is high; with the cursor where has_cursor. */
+void screen_draw(struct screen *screen, const struct model_line *lines, size_t n, bool has_cursor, size_t line,
+	size_t column);
 
-/* The next key that was typed: a character, an enum key, KEY_CODE_NONE if there is none, or KEY_CODE_GONE where the terminal has gone. */
-int screen_key(struct screen *screen);
+/* The next key that was typed: a character, an enum key, KEY_CODE_NONE if there is none, or
+ * KEY_CODE_GONE where the terminal has gone. *line: where the mouse was, for its keys. */
+int screen_key(struct screen *screen, size_t *line);
 
 /* May it be sent UTF-8? */
 bool screen_is_utf8(void);

@@ -13,7 +13,7 @@ tm() {
 }
 
 shown() {
-	tm capture-pane -p -t t | grep -q "$1"
+	tm capture-pane -p -t t | grep -q -e "$1"
 }
 
 # A shell that keeps the pane and tells what it was left with.
@@ -28,16 +28,16 @@ target "$BIN/steady" 2 2000
 tm send-keys -t t "clear; $WATCHPROF -i 0.2 -p $target -e v:w; echo status\$?" Enter
 until_true shown 'work  *steady.c'
 ok $? "the histogram has the function that writes"
-until_true shown 'watch 1 of 1: v:w'
+until_true shown '1 v:w '
 ok $? "the header has the watch"
 tm send-keys -t t p
-until_true shown 'work < '
+until_true shown '- work'
 ok $? "p: call paths"
 tm send-keys -t t Space
 until_true shown 'PAUSED'
 ok $? "space: paused"
 tm send-keys -t t Space '?'
-until_true shown 'pause the display'
+until_true shown 'all about the selected row'
 ok $? "?: help"
 tm send-keys -t t '?'
 i=0

@@ -10,28 +10,72 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 #include <cmocka.h>
 
 #define SECOND NS_PER_S
 
-/* The screen as one text, the style of each line before it. */
-static char *screen_text(struct model *model, size_t width, size_t height)
+/* A target of its own: its files and threads. */
+static char *fake_source(void *context, pid_t pid, const char *path, size_t *len)
+{
+	char *text = NULL;
+	FILE *out;
+
+	(void)context;
+	if (pid != 1234 || strcmp(path, "src/state.c") != 0)
+		return NULL;
+	out = open_memstream(&text, len);
+	assert_non_null(out);
+	for (int i = 1; i <= 60; i++)
+		fprintf(out, "\t%s%d; /* gr\xc3\xb6\xc3\x9f\xe6\x97\xa5\tcode \033[7m */\n", i == 20 ? "counter += " : "local_", i);
+	fclose(out);
+	return text;
+}
+
+static char *fake_thread_name(void *context, pid_t pid, pid_t tid)
+{
+	(void)context;
+	return pid == 1234 && tid != 1236 ? text_format("worker\t%d", tid) : NULL;
+}
+
+static char *fake_log(void *context, int fd, size_t *len)
+{
+	(void)context;
+	assert_int_equal(fd, 77);
+	*len = strlen("one\ntwo \033[1m\nthree");
+	return text_copy("one\ntwo \033[1m\nthree");
+}
+
+static const struct model_eyes eyes = {.source = fake_source, .thread_name = fake_thread_name, .log = fake_log};
+
+/* The screen as text, the style of each line before it. */
+static void screen_write(FILE *out, struct model *model, size_t width, size_t height)
 {
 	static const char marks[] = {[LINE_PLAIN] = ' ',
 		[LINE_TITLE] = 'T',
 		[LINE_HEADING] = 'H',
 		[LINE_SELECTED] = '>',
-		[LINE_ALERT] = '!'};
-	struct model_line *lines = model_draw(model, width, height);
+		[LINE_ALERT] = '!',
+		[LINE_HOT] = '*',
+		[LINE_DIM] = '.'};
+	struct model_line *lines;
+
+	model_size(model, width, height);
+	lines = model_draw(model);
+	for (size_t i = 0; i < height; i++)
+		fprintf(out, "%c|%s\n", marks[lines[i].style], lines[i].text);
+	model_lines_free(lines, height);
+}
+
+static char *screen_text(struct model *model, size_t width, size_t height)
+{
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	assert_non_null(out);
-	for (size_t i = 0; i < height; i++)
-		fprintf(out, "%c|%s\n", marks[lines[i].style], lines[i].text);
+	screen_write(out, model, width, height);
 	fclose(out);
-	model_lines_free(lines, height);
 	return text;
 }
 
@@ -49,113 +93,356 @@ static void assert_golden(const char *name, char *text)
 	free(text);
 }
 
+/* A key, and the sample that follows it. */
+static struct frontend_wish press(struct model *model, const struct report *report, int key)
+{
+	struct frontend_wish wish = model_key(model, key, 0);
+
+	model_update(model, report, 2 * SECOND);
+	return wish;
+}
+
+static struct frontend_wish type(struct model *model, const struct report *report, const char *keys)
+{
+	struct frontend_wish wish = {.kind = WISH_NONE};
+
+	while (*keys)
+		wish = press(model, report, (unsigned char)*keys++);
+	return wish;
+}
+
 static struct model *model_filled(bool is_utf8, struct report *report)
 {
-	struct model *model = model_new(is_utf8);
+	struct model *model = model_new(is_utf8, &eyes);
 
 	*report = fixture_full();
+	model_size(model, 120, 40);
 	model_update(model, report, SECOND);
 	return model;
 }
 
+/* Every view at every size. */
 static void test_golden(void **state)
 {
 	static const struct {
 		const char *name;
-		bool is_utf8;
-		size_t width, height;
-	} cases[] = {
-		{"model-80x24-utf8.txt", true, 80, 24},
-		{"model-80x24-ascii.txt", false, 80, 24},
-		{"model-120x40-utf8.txt", true, 120, 40},
-		{"model-41x10-ascii.txt", false, 41, 10},
-		{"model-10x3-ascii.txt", false, 10, 3},
-	};
+		int key;
+	} views[] = {{"functions", '1'}, {"callers", '2'}, {"callees", '3'}, {"threads", '4'}, {"source", '5'}, {"watches", '6'}};
+	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(views); i++) {
+		const char *charset = i % 2 ? "utf8" : "ascii";
 		struct report report;
-		struct model *model = model_filled(cases[i].is_utf8, &report);
+		struct model *model = model_filled(i % 2, &report);
+		char *text = NULL, *name = text_format("model-%s-%s.txt", views[i / 2].name, charset);
+		size_t len;
+		FILE *out = open_memstream(&text, &len);
 
-		assert_golden(cases[i].name, screen_text(model, cases[i].width, cases[i].height));
+		assert_non_null(out);
+		press(model, &report, views[i / 2].key);
+		for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
+			model_size(model, sizes[s][0], sizes[s][1]);
+			model_update(model, &report, (3 + s) * SECOND);
+			fprintf(out, "%zux%zu\n", sizes[s][0], sizes[s][1]);
+			screen_write(out, model, sizes[s][0], sizes[s][1]);
+		}
+		fclose(out);
+		assert_golden(name, text);
+		free(name);
 		model_free(model);
 		fixture_free(&report);
 	}
 }
 
-static void test_other_views(void **state)
+static void test_pages(void **state)
 {
 	struct report report;
 	struct model *model = model_filled(true, &report);
+	static const int fd = 77;
 
 	(void)state;
-	model_act(model, ACTION_PATHS);
-	model_update(model, &report, 2 * SECOND);
-	assert_golden("model-paths.txt", screen_text(model, 100, 24));
-	model_act(model, ACTION_NEXT_WATCH);
-	model_update(model, &report, 2 * SECOND);
+	press(model, &report, '?');
+	assert_golden("model-help.txt", screen_text(model, 80, 60));
+	press(model, &report, '?');
+	type(model, &report, "\t");
 	assert_golden("model-next-watch.txt", screen_text(model, 100, 24));
-	model_act(model, ACTION_HELP);
-	assert_golden("model-help.txt", screen_text(model, 80, 24));
+	press(model, &report, KEY_CODE_ENTER);
+	assert_golden("model-details.txt", screen_text(model, 60, 40));
+	press(model, &report, KEY_CODE_ESCAPE);
+	type(model, &report, "1jj5");
+	assert_golden("model-instructions.txt", screen_text(model, 100, 24));
+	report.output_fd = &fd;
+	type(model, &report, "o");
+	assert_golden("model-log.txt", screen_text(model, 60, 12));
 	model_free(model);
 	fixture_free(&report);
 }
 
-/* No line is wider than the screen and none is missing, at any size. */
+/* No line is wider than the screen and none is missing, at any size, in any view. */
 static void test_every_size(void **state)
 {
-	struct report report;
-	struct model *model = model_filled(false, &report);
+	static const char keys[] = "123456jG\t?o\r\033l";
 
 	(void)state;
-	for (size_t width = 1; width < 140; width += 3) {
-		for (size_t height = 1; height < 50; height += 2) {
-			struct model_line *lines = model_draw(model, width, height);
+	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
+		struct report report;
+		struct model *model = model_filled(is_utf8, &report);
+		size_t n = 0;
 
-			for (size_t i = 0; i < height; i++) {
-				assert_non_null(lines[i].text);
-				assert_null(strpbrk(lines[i].text, "\n\t\033"));
+		for (size_t width = 1; width < 140; width += 3) {
+			for (size_t height = 1; height < 50; height += 2) {
+				struct model_line *lines;
+
+				model_size(model, width, height);
+				press(model, &report, keys[n++ % (sizeof(keys) - 1)]);
+				lines = model_draw(model);
+				for (size_t i = 0; i < height; i++) {
+					wchar_t wide[512];
+
+					assert_non_null(lines[i].text);
+					assert_null(strpbrk(lines[i].text, "\n\t\033"));
+					assert_true(mbstowcs(wide, lines[i].text, ARRAY_LEN(wide)) < ARRAY_LEN(wide));
+					assert_in_range(wcswidth(wide, ARRAY_LEN(wide)), 0, width);
+				}
+				model_lines_free(lines, height);
 			}
-			model_lines_free(lines, height);
-			model_act(model, width % 2 ? ACTION_DOWN : ACTION_PAGE_UP);
 		}
+		model_free(model);
+		fixture_free(&report);
 	}
-	model_free(model);
-	fixture_free(&report);
 }
 
 static bool shows(struct model *model, const char *text)
 {
-	char *screen = screen_text(model, 120, 30);
+	char *screen = screen_text(model, 120, 40);
 	bool is_there = strstr(screen, text) != NULL;
 
 	free(screen);
 	return is_there;
 }
 
-static void test_keys(void **state)
+static void test_wishes(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+	struct frontend_wish wish;
+
+	(void)state;
+	assert_int_equal(press(model, &report, 'q').kind, WISH_QUIT);
+	assert_int_equal(press(model, &report, KEY_CODE_F10).kind, WISH_QUIT);
+	assert_int_equal(press(model, &report, 'z').kind, WISH_ZERO);
+	assert_int_equal(press(model, &report, '!').kind, WISH_NONE);
+	assert_int_equal(press(model, &report, KEY_CODE_NONE).kind, WISH_NONE);
+	wish = type(model, &report, "wj\025out.json\r");
+	assert_int_equal(wish.kind, WISH_REPORT);
+	assert_int_equal(wish.format, REPORT_JSON);
+	assert_string_equal(wish.text, "out.json");
+	wish = type(model, &report, "ws\r");
+	assert_string_equal(wish.text, "watchprof.tsv");
+	assert_int_equal(wish.format, REPORT_TSV);
+	assert_int_equal(type(model, &report, "wt\025\r").kind, WISH_NONE);
+	assert_int_equal(type(model, &report, "w\033q").kind, WISH_QUIT);
+	wish = type(model, &report, "i0.25\r");
+	assert_int_equal(wish.kind, WISH_INTERVAL);
+	assert_int_equal(wish.interval_ns, SECOND / 4);
+	assert_int_equal(type(model, &report, "i0\r").kind, WISH_NONE);
+	assert_true(shows(model, "the interval is"));
+	press(model, &report, 'j');
+	assert_false(shows(model, "the interval is"));
+	model_tell(model, "told\033[1m");
+	assert_true(shows(model, "!|told\\x1b[1m"));
+	model_finish(model);
+	assert_int_equal(press(model, &report, 'z').kind, WISH_NONE);
+	assert_true(shows(model, "The run has ended"));
+	assert_int_equal(type(model, &report, "wt\r").kind, WISH_REPORT);
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* Does the selected row have this text in it? */
+static bool selects(struct model *model, const char *text)
+{
+	struct model_line *lines;
+	bool is_there = false;
+
+	model_size(model, 120, 40);
+	lines = model_draw(model);
+	for (size_t i = 0; i < 40; i++)
+		is_there |= lines[i].style == LINE_SELECTED && strstr(lines[i].text, text);
+	model_lines_free(lines, 40);
+	return is_there;
+}
+
+static void test_moving(void **state)
 {
 	struct report report;
 	struct model *model = model_filled(false, &report);
 
 	(void)state;
-	assert_int_equal(model_act(model, keys_action('q')), FRONTEND_QUIT);
-	assert_int_equal(model_act(model, keys_action('z')), FRONTEND_ZERO);
-	assert_int_equal(model_act(model, keys_action('!')), FRONTEND_GO_ON);
-	assert_int_equal(model_act(model, keys_action(KEY_CODE_NONE)), FRONTEND_GO_ON);
-	assert_false(shows(model, "PAUSED"));
-	model_act(model, keys_action(' '));
-	assert_true(shows(model, "PAUSED"));
-	model_act(model, keys_action(' '));
-	assert_false(shows(model, "PAUSED"));
-	model_finish(model);
-	assert_true(shows(model, "The run has ended"));
-	assert_int_equal(model_act(model, keys_action('z')), FRONTEND_GO_ON);
+	press(model, &report, '\t');
+	assert_true(selects(model, "  1 "));
+	type(model, &report, "jj");
+	assert_true(selects(model, "  3 "));
+	press(model, &report, KEY_CODE_UP);
+	assert_true(selects(model, "  2 "));
+	press(model, &report, 'G');
+	press(model, &report, KEY_CODE_DOWN);
+	assert_true(selects(model, " 12 "));
+	press(model, &report, 'g');
+	assert_true(selects(model, "  1 "));
+	press(model, &report, KEY_CODE_WHEEL_DOWN);
+	assert_true(selects(model, "  4 "));
+	press(model, &report, KEY_CODE_PAGE_DOWN);
+	assert_true(selects(model, " 12 "));
+	press(model, &report, KEY_CODE_PAGE_UP);
+	assert_true(selects(model, "  1 "));
+	model_key(model, KEY_CODE_CLICK, 39); /* the line of the keys */
+	assert_true(selects(model, "  1 "));
+	for (size_t line = 0; line < 40; line++) {
+		model_key(model, KEY_CODE_CLICK, line);
+		model_update(model, &report, 2 * SECOND);
+		if (!selects(model, "  1 "))
+			break;
+	}
+	assert_true(selects(model, "  2 "));
 	model_free(model);
 	fixture_free(&report);
 }
 
-/* Every key of the help is one that dispatches, and the other way round. */
+static void test_search(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	press(model, &report, 'n');
+	assert_true(shows(model, "nothing is searched for"));
+	type(model, &report, "\t/_KG");
+	assert_true(shows(model, " |/_KG"));
+	press(model, &report, '\r');
+	assert_true(selects(model, "_kg"));
+	type(model, &report, "/read_it\r");
+	assert_true(selects(model, "read_it"));
+	press(model, &report, 'n');
+	assert_true(selects(model, "read_it"));
+	type(model, &report, "/nowhere\r");
+	assert_true(shows(model, "not found"));
+	assert_true(selects(model, "read_it"));
+	/* On a paused screen as well. */
+	type(model, &report, " g/_kg\r");
+	assert_true(selects(model, "_kg"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+static void test_filter_and_sort(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	type(model, &report, "\t\\_kg\r");
+	assert_true(shows(model, "FILTER _kg"));
+	assert_false(shows(model, "update"));
+	press(model, &report, KEY_CODE_ESCAPE);
+	assert_false(shows(model, "FILTER"));
+	assert_true(shows(model, "update"));
+	type(model, &report, "\\nowhere\r");
+	assert_true(shows(model, "no hits pass the filter"));
+	press(model, &report, KEY_CODE_ESCAPE);
+	assert_true(selects(model, "update")); /* 335 hits, all of them writes as well */
+	type(model, &report, "sr");
+	assert_true(selects(model, "update"));
+	type(model, &report, "r");
+	assert_false(selects(model, "update"));
+	assert_true(shows(model, "reads^"));
+	type(model, &report, "rsn");
+	assert_false(selects(model, "update"));
+	type(model, &report, "sz"); /* no such column: as it was */
+	assert_false(selects(model, "update"));
+	type(model, &report, "sh");
+	assert_true(selects(model, "update"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+static void test_folding(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	press(model, &report, '2');
+	assert_true(selects(model, "- state_set"));
+	assert_true(shows(model, "- libc.so.6"));
+	press(model, &report, 'x');
+	assert_true(selects(model, "+ state_set"));
+	assert_false(shows(model, "- libc.so.6"));
+	press(model, &report, 'x');
+	assert_true(shows(model, "- libc.so.6"));
+	press(model, &report, 'X');
+	assert_false(shows(model, "- update"));
+	assert_false(shows(model, "- read_it"));
+	press(model, &report, 'x');
+	assert_true(shows(model, "- state_set"));
+	press(model, &report, '2');
+	assert_true(shows(model, "[1 functions]"));
+	press(model, &report, 'x'); /* there is nothing to fold */
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* The list of watches leads to each of them; Tab goes round. */
+static void test_watches(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	type(model, &report, "6jj\r");
+	assert_true(shows(model, "watch 3 of 7"));
+	assert_true(shows(model, "[1 functions]"));
+	type(model, &report, "\t\t\t\t\t");
+	assert_true(shows(model, "watch 1 of 7"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+static void test_prompt(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(true, &report);
+	size_t line, column;
+
+	(void)state;
+	assert_false(model_cursor(model, &line, &column));
+	type(model, &report, "/one two\027\b\xc3\xb6");
+	assert_true(shows(model, "|/one\xc3\xb6\n"));
+	assert_true(model_cursor(model, &line, &column));
+	assert_int_equal(line, 39);
+	assert_int_equal(column, 5);
+	press(model, &report, KEY_CODE_LEFT);
+	press(model, &report, KEY_CODE_LEFT);
+	press(model, &report, KEY_CODE_DELETE);
+	assert_true(shows(model, "|/on\xc3\xb6\n"));
+	type(model, &report, "\001X\005Y");
+	assert_true(shows(model, "|/Xon\xc3\xb6Y\n"));
+	press(model, &report, KEY_CODE_HOME);
+	press(model, &report, KEY_CODE_RIGHT);
+	type(model, &report, "\013");
+	assert_true(shows(model, "|/X\n"));
+	for (int i = 0; i < 500; i++)
+		press(model, &report, 'w');
+	assert_true(model_cursor(model, &line, &column));
+	assert_in_range(column, 0, 119);
+	press(model, &report, KEY_CODE_ESCAPE);
+	assert_false(model_cursor(model, &line, &column));
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* Every key of the help is one that dispatches, and the other way round; each does something. */
 static void test_help_is_the_table(void **state)
 {
 	size_t n;
@@ -165,10 +452,11 @@ static void test_help_is_the_table(void **state)
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(keys_action(table[i].key), table[i].action);
 		assert_true((table[i].key_name != NULL) == (table[i].help != NULL));
+		assert_true(table[i].action != ACTION_NONE);
 	}
 }
 
-/* A paused screen does not change while counting goes on. */
+/* A paused screen does not change while counting goes on, but for what the user asks. */
 static void test_pause(void **state)
 {
 	struct report report, other = fixture_bare();
@@ -176,11 +464,18 @@ static void test_pause(void **state)
 	char *before, *after;
 
 	(void)state;
-	model_act(model, ACTION_PAUSE);
+	press(model, &report, ' ');
 	before = screen_text(model, 80, 24);
+	assert_non_null(strstr(before, "PAUSED"));
 	model_update(model, &other, 9 * SECOND);
 	after = screen_text(model, 80, 24);
 	assert_string_equal(before, after);
+	press(model, &report, 'G');
+	assert_true(selects(model, "  2 "));
+	press(model, &report, '2');
+	assert_true(shows(model, "[2 callers]"));
+	press(model, &report, ' ');
+	assert_false(shows(model, "PAUSED"));
 	free(before);
 	free(after);
 	model_free(model);
@@ -188,18 +483,53 @@ static void test_pause(void **state)
 	fixture_free(&other);
 }
 
+/* Rates and the graph come from the samples, at least half a second apart. */
+static void test_rates(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+	struct hit hit = {.watches = 1, .kind = HIT_WRITE, .pid = 1234, .tid = 1234, .image = 1, .n_frames = 1, .frames = {0x401015}};
+
+	(void)state;
+	assert_true(shows(model, "-/s"));
+	for (int i = 0; i < 100; i++)
+		profile_add((struct profile *)report.profile, &hit);
+	model_update(model, &report, SECOND + SECOND / 10);
+	assert_true(shows(model, "-/s"));
+	model_update(model, &report, 3 * SECOND);
+	assert_true(shows(model, " 50/s"));
+	model_update(model, &report, 4 * SECOND);
+	assert_true(shows(model, " 0/s"));
+	assert_true(shows(model, "#_"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+static void test_stopped(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	report.threads_now = 2;
+	report.stopped_ns = SECOND / 2;
+	model_update(model, &report, 2 * SECOND);
+	assert_true(shows(model, "stopped 25.0% of the time"));
+	model_free(model);
+	fixture_free(&report);
+}
+
 static void test_nothing_yet(void **state)
 {
 	struct report report = fixture_bare();
-	struct model *model = model_new(true);
+	struct model *model = model_new(true, NULL);
 
 	(void)state;
 	assert_true(shows(model, "starting"));
-	model_update(model, &report, SECOND);
-	assert_true(shows(model, "watchprof"));
-	model_act(model, ACTION_DOWN);
-	model_act(model, ACTION_LAST);
-	assert_true(shows(model, "q quit"));
+	for (const char *key = "123456?oG\rx/\rn"; *key; key++) {
+		press(model, &report, *key);
+		assert_true(shows(model, "q quit") || shows(model, "watchprof"));
+	}
 	model_free(model);
 	fixture_free(&report);
 }
@@ -208,11 +538,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_other_views),
+		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_every_size),
-		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_wishes),
+		cmocka_unit_test(test_moving),
+		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_filter_and_sort),
+		cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_watches),
+		cmocka_unit_test(test_prompt),
 		cmocka_unit_test(test_help_is_the_table),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_nothing_yet),
 	};
 

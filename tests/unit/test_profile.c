@@ -972,6 +972,58 @@ static void test_inlined(void **state)
 	free(calls);
 }
 
+/* The other way round: each function, and below it those that it called. */
+static void test_tree_inverted(void **state)
+{
+	static const struct {
+		const char *function;
+		uint64_t hits;
+		unsigned depth;
+	} expected[] = {{"main", 14, 1}, {"g", 8, 2}, {"f", 6, 2}, {"g", 6, 3}, {"f", 1, 1}, {"g", 1, 2}};
+	struct profile *profile = profile_new(100, locate, NULL);
+	size_t n;
+	struct row *rows;
+
+	(void)state;
+	add(profile, 4, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(1, 1), at(0, 1), 0});
+	add(profile, 2, 1, HIT_READ, 101, (uint64_t[]){at(5, 9), at(1, 2), at(0, 2), 0});
+	add(profile, 8, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(0, 1), 0});
+	add(profile, 1, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(1, 1), 0});
+	add(profile, 5, 2, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(0, 1), 0});
+	rows = profile_tree(profile, &(struct query){.is_inverted = true, .watches = 1}, &n);
+	assert_int_equal(n, ARRAY_LEN(expected));
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(rows[i].loc->function, expected[i].function);
+		assert_int_equal(rows[i].hits, expected[i].hits);
+		assert_int_equal(rows[i].n_frames, expected[i].depth);
+		assert_ptr_equal(rows[i].loc, profile_loc(profile, rows[i].frames[0]));
+		assert_int_equal(rows[i].path, PATH_NONE);
+	}
+	free(rows);
+	profile_free(profile);
+}
+
+/* The counts of each watch without a query. */
+static void test_totals(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct row rows[WATCHES_MAX];
+
+	(void)state;
+	add(profile, 4, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), 0});
+	add(profile, 2, 3, HIT_READ, 101, (uint64_t[]){at(5, 9), 0});
+	add(profile, 1, 2, HIT_READ | HIT_WRITE_UNKNOWN, 101, (uint64_t[]){at(5, 9), 0});
+	profile_totals(profile, rows);
+	assert_int_equal(rows[0].hits, 6);
+	assert_int_equal(rows[0].reads, 2);
+	assert_int_equal(rows[0].writes, 4);
+	assert_true(rows[0].reads_known && rows[0].writes_known);
+	assert_int_equal(rows[1].hits, 3);
+	assert_true(rows[1].reads_known && !rows[1].writes_known);
+	assert_int_equal(rows[2].hits, 0);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -996,6 +1048,8 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_inverted),
+		cmocka_unit_test(test_totals),
 		cmocka_unit_test(test_order_of_equals),
 		cmocka_unit_test(test_order_of_arrival_is_nothing),
 		cmocka_unit_test(test_against_a_model),

@@ -1,0 +1,226 @@
+/* model_private: the state of the live screen, shared by the files that make up the model. */
+#ifndef WATCHPROF_MODEL_PRIVATE_H
+#define WATCHPROF_MODEL_PRIVATE_H
+
+#include "cell.h"
+#include "watchprof/model.h"
+#include "watchprof/table.h"
+#include "watchprof/util.h"
+#include "watchprof/watch.h"
+
+#define CELLS_MAX     12
+#define BAR_WIDTH     10
+#define HISTORY	      24 /* values of the graph of hits per second */
+#define PROMPT_MAX    240
+#define HEADER_MAX    16
+#define WIDTH_LEAST   20
+#define HEIGHT_LEAST  5
+#define RATE_NS	      (NS_PER_S / 2) /* over which rates are measured, at least */
+
+struct model;
+
+/* A column of a view. */
+struct view_column {
+	const char *name;
+	bool is_number;
+	bool is_flexible;    /* gets what is left of the line, and is cut in its middle */
+	bool is_cut_last;    /* is cut at its end instead */
+	unsigned importance; /* columns with a high number are left out first where the screen is narrow */
+};
+
+/* A row: its texts are made when it is (nearly) in sight. */
+struct view_row {
+	char *cells[CELLS_MAX]; /* [0] is NULL: not made yet */
+	char *full;		/* the line below the rows, for the selected one */
+	char *file;		/* where its code is: for the view of the source; NULL: not known */
+	unsigned line;
+	bool is_hot;
+};
+
+/* A way to look at the counts. */
+struct view {
+	enum action action; /* that leads to it */
+	const char *name;
+	const struct view_column *columns;
+	size_t n_columns;
+
+	/* Make the rows: model->raw, model->n_raw. */
+	void (*build)(struct model *model, const struct report *report);
+	/* Make the texts of row i. */
+	void (*format)(struct model *model, const struct report *report, size_t i, struct view_row *row);
+	/* What a row is, from sample to sample, for rates; NULL: this view has none. */
+	uint64_t (*key)(const struct row *row);
+};
+
+extern const struct view view_functions, view_callers, view_callees, view_threads, view_source, view_watches;
+
+/* Hits of rows at the last sample, by key. */
+struct rate {
+	uint64_t key, hits;
+	double rate;
+	bool is_known;
+};
+
+struct rates {
+	struct rate *entries; /* open addressing; hits 0: free */
+	size_t n_buckets;
+	uint64_t time_ns;
+};
+
+/* Ask for the rate of a row; false: it was not there before. */
+bool rates_get(const struct rates *rates, uint64_t key, double *rate);
+/* Take the hits of all rows at now_ns. */
+void rates_sample(struct rates *rates, const struct row *rows, size_t n, uint64_t (*key)(const struct row *),
+	uint64_t now_ns);
+void rates_fini(struct rates *rates);
+
+/* A line that is being typed. */
+struct prompt {
+	enum action action; /* what for; ACTION_NONE: no prompt */
+	const char *label;
+	const char *letters; /* one of these is enough; NULL: a text up to Enter */
+	char text[PROMPT_MAX];
+	size_t len, cursor;
+};
+
+/* Begin with a text. */
+void prompt_open(struct prompt *prompt, enum action action, const char *label, const char *letters, const char *text);
+
+enum prompt_end {
+	PROMPT_GOES_ON,
+	PROMPT_TAKEN,
+	PROMPT_LEFT,
+};
+
+/* A key for the prompt. It stays in place for the texts to be read; the caller clears action. */
+enum prompt_end prompt_key(struct prompt *prompt, int key);
+
+/* The prompt as a line, and where its cursor stands on it. */
+char *prompt_line(const struct prompt *prompt, size_t width, bool is_utf8, size_t *cursor);
+
+/* A page of lines in place of the view. */
+enum page {
+	PAGE_NONE,
+	PAGE_HELP,
+	PAGE_DETAILS,
+	PAGE_LOG,
+};
+
+struct pager {
+	enum page page;
+	char **lines;
+	size_t n, top;
+};
+
+void pager_clear(struct pager *pager);
+void pager_add(struct pager *pager, char *line); /* takes the line */
+
+/* What the view of the source begins with. */
+enum source_choice {
+	SOURCE_HOTTEST, /* the file of the hottest place */
+	SOURCE_WANTED,	/* one that was asked for */
+	SOURCE_LIST,	/* a list of places, as the row that was selected has no line */
+};
+
+/* The source file in sight. */
+struct source {
+	char *path;	/* NULL: none asked for */
+	char *bytes;	/* NULL: it cannot be read */
+	char **lines;	/* into bytes */
+	size_t n;
+	uint64_t *hits; /* of line i + 1, at the last sample */
+	bool is_settled; /* the selection has been put on the hottest line */
+};
+
+/* Read a file unless it is there already. */
+void source_open(struct source *source, const struct model_eyes *eyes, pid_t pid, const char *path);
+void source_fini(struct source *source);
+
+/* Counts of a watch over the run. */
+struct watch_sample {
+	uint64_t hits;
+	double rate;
+	bool has_rate;
+	double history[HISTORY];
+	size_t n_history;
+	struct row totals;
+};
+
+struct model {
+	bool is_utf8, is_paused, is_finished;
+	bool is_stale; /* a paused screen that has to be made anew all the same */
+	struct model_eyes eyes;
+	size_t width, height;
+
+	/* Where the user is. */
+	const struct view *view;
+	unsigned watch;
+	enum sort sort;
+	bool is_reversed, is_all_folded;
+	char *filter, *search;
+	bool is_search_due;
+	size_t selected, top, shift;
+	enum source_choice choice;
+	char *wanted; /* source file to show, and its line */
+	unsigned wanted_line;
+	uint64_t *toggled; /* nodes of the tree that are not as is_all_folded says */
+	size_t n_toggled;
+	struct prompt prompt;
+	struct pager pager;
+	struct frontend_wish wish;
+	char *wish_text;
+	char *message;
+
+	/* The last sample. */
+	struct row *raw; /* only within model_update(): it points into the profile */
+	size_t n_raw;
+	struct view_row *rows;
+	size_t n_rows;
+	size_t selected_rank; /* what the view says to select, once: row + 1 */
+	uint64_t *node_keys;  /* of the tree, by row */
+	bool *node_folded;
+	struct rates rates;
+	struct source source;
+	struct watch_sample watches[WATCHES_MAX];
+	uint64_t rate_ns, stopped_ns;
+	double stopped_share; /* of the time of a thread, since the sample before; below 0: not known */
+	unsigned n_watches;
+	char *header[HEADER_MAX];
+	enum line_style header_style[HEADER_MAX];
+	unsigned header_rank[HEADER_MAX]; /* lines of high rank go first where there is little room */
+	size_t n_header;
+	bool has_sample;
+	const struct report *report; /* only within model_update() */
+	uint64_t now_ns;
+};
+
+/* The rows of the current watch that the user's filter lets through; ordered as asked. */
+struct row *model_rows(const struct model *model, const struct report *report, enum group group, size_t *n);
+void model_reverse(const struct model *model, struct row *rows, size_t n);
+
+/* Cells that several views have. */
+char *model_count(uint64_t count, bool is_known);
+char *model_name(const struct model *model, const char *name);
+char *model_place(const struct model *model, const struct loc *loc);
+char *model_module(const struct model *model, const struct loc *loc);
+char *model_full(const struct model *model, const struct row *row);
+void model_row_place(struct view_row *out, const struct loc *loc);
+char *model_rate(const struct model *model, uint64_t key);
+const char *path_base(const char *path);
+
+/* header.c: the lines above the rows. */
+void header_sample(struct model *model, const struct report *report, uint64_t now_ns);
+void header_clear(struct model *model);
+
+/* model_act.c: what keys do. */
+void model_act(struct model *model, enum action action, size_t line);
+
+/* model_pages.c: help, details, log. */
+void page_help(struct model *model);
+void page_details(struct model *model, const struct report *report);
+void page_log(struct model *model, const struct report *report);
+
+/* Rows that the screen has room for; *first: its first line of rows. */
+size_t model_room(const struct model *model, size_t *first);
+
+#endif
