@@ -52,14 +52,29 @@ void session_choose_hook(const struct session *session, struct session_image *im
 		image->hook = 0;
 }
 
-/* Note the watches whose library has gone. The lists of symbols must be fresh. Returns whether there
- * are any. */
+static bool is_gone(const struct session_image *image, size_t i)
+{
+	return is_loose(image, i) && !symbols_is_home(image->symbols, &image->homes[i]);
+}
+
+static bool is_any_gone(const struct session *session, struct session_image *image)
+{
+	symbols_links_forget(image->symbols);
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (is_gone(image, i))
+			return true;
+	}
+	return false;
+}
+
+/* Note the watches whose library has gone, by the dynamic linker's lists as last read. Returns whether
+ * there are any. */
 static bool drop_gone(struct session *session, struct session_image *image)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (!is_loose(image, i) || symbols_is_home(image->symbols, &image->homes[i]))
+		if (!is_gone(image, i))
 			continue;
 		session_say(session, "%s: %s was unloaded", session->text[i], image->homes[i].name);
 		home_fini(&image->homes[i]);
@@ -74,7 +89,7 @@ static bool drop_gone(struct session *session, struct session_image *image)
 int session_take_modules(struct session *session, struct session_image *image, pid_t tid, struct err *err)
 {
 	uint64_t ready;
-	bool is_gone;
+	bool any_gone;
 
 	if (image->loading && tid != image->loading) {
 		/* Another thread passes by; the library is not ready, unless it failed to load. */
@@ -85,8 +100,10 @@ int session_take_modules(struct session *session, struct session_image *image, p
 		!symbols_is_consistent(image->symbols, &image->loader)) {
 		return 0;
 	}
+	if (!image->loading && image->is_hook_spare && !is_any_gone(session, image))
+		return 0;
 	symbols_refresh(image->symbols);
-	is_gone = drop_gone(session, image);
+	any_gone = drop_gone(session, image);
 	if (!image->loading && image->is_started && session_is_any_found(session, image)) {
 		/* It is mapped, but its relocations and its thread-local storage are still to come. */
 		ready = symbols_ready_hook(image->symbols);
@@ -96,10 +113,10 @@ int session_take_modules(struct session *session, struct session_image *image, p
 			return session_arm(session, image, err);
 	}
 	image->loading = 0;
-	image->is_started = true;
+	image->is_started |= !image->loader.is_dynamic || symbols_is_started(image->symbols, &image->loader);
 	if (!image->loader.is_dynamic)
 		image->loader.hook = 0; /* a static program has come to where it is ready */
-	if (session_resolve_and_arm(session, image, is_gone, err))
+	if (session_resolve_and_arm(session, image, any_gone, err))
 		return -1;
 	session->has_run = true;
 	return 0;
@@ -118,9 +135,9 @@ static bool is_blind(const struct session *session, const struct session_image *
 /* See for ourselves. */
 static int look(struct session *session, struct session_image *image, struct err *err)
 {
-	symbols_links_forget(image->symbols);
-	if (!drop_gone(session, image))
+	if (!is_any_gone(session, image))
 		return 0;
+	drop_gone(session, image);
 	image->was_blind = true;
 	/* From now on the hook tells. What came before that is looked for; not what is half loaded. */
 	session_choose_hook(session, image);

@@ -122,7 +122,7 @@ bool symbols_is_started(struct symbols *symbols, const struct loader *loader)
 	struct r_debug debug;
 
 	return read_at(symbols, debug_address(symbols, loader), &debug, sizeof(debug)) && debug.r_version && debug.r_map &&
-		debug.r_state == RT_CONSISTENT;
+		debug.r_state == RT_CONSISTENT && symbols_has_needed(symbols);
 }
 
 /* The path of a module; owned by the caller. */

@@ -140,6 +140,10 @@ struct definition {
  * may be that of another module. False: it does not export the name. */
 bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, struct definition *out);
 
+/* Is any of the libraries loaded that the executable needs? Then all are, where the dynamic linker's
+ * lists are consistent. */
+bool symbols_has_needed(struct symbols *symbols);
+
 /* The namespace of a module; 0: the program's. */
 unsigned symbols_space(struct symbols *symbols, Dwfl_Module *module);
 

@@ -217,3 +217,24 @@ bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name,
 		*out = own; /* loaded by the program: what is not in the global scope is its own */
 	return true;
 }
+
+bool symbols_has_needed(struct symbols *symbols)
+{
+	size_t n;
+	const struct link *links = symbols_links(symbols, &n);
+	const char *needed;
+	GElf_Dyn entry;
+	bool any = false;
+	int i = 0;
+
+	while (dynamic_next(symbols->exe, DT_NEEDED, &i, &entry, &needed)) {
+		any = true;
+		for (size_t j = 0; needed && j < n && links[j].space == 0; j++) {
+			Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, links[j].dynamic);
+
+			if (module && is_called(module, needed))
+				return true;
+		}
+	}
+	return !any;
+}

@@ -68,6 +68,11 @@ counted "the copy that the path names" "3 construct 2 destruct 70 plugin_write u
 	open:"$tmp/one/plugin.so" write:100 close open:"$tmp/two/plugin.so" write:70 close open:"$tmp/one/plugin.so" write:5
 counted "never loaded" "never found yes" pv:w -- own:1
 
+launch -e a:w -e b:w -e c:w -e busy:w -e pv:w -- "$BIN/plugins" own:1
+is "no slot is left to wait with: refused before the program runs" \
+	"$(echo "$message" | tail -n 1) $status" "watchprof: 5 debug register slots are needed and a processor has 4: a:w takes 1; \
+b:w takes 1; c:w takes 1; busy:w takes 1; the wait for libraries takes 1; watch fewer, or shorter pieces (NAME/LENGTH) 125"
+
 # All four slots are used as soon as it is there: nothing tells that it goes.
 full="-e a:w -e b:w -e c:w"
 counted "four slots: loaded" "3 construct 2 destruct 100 plugin_write armed yes" pv:w $full -- \
@@ -105,6 +110,13 @@ target "$BIN/two-static" wait
 "$WATCHPROF" --report=tsv -p "$target" --pending -e pv:w >"$tmp/out" 2>"$tmp/err" 9>&-
 is "a static program loads no libraries: an error even with --pending" $? 125
 go
+# Attached while the dynamic linker has loaded nothing yet: an auditor holds it there.
+target env LD_AUDIT="$BIN/audit.so" "$BIN/order"
+attach -e v:w --pending
+go
+wait "$prof"
+is "attached before its libraries are loaded" "$(rows "$tmp/report" v:w | sort -k 2 | tr '\n' ' ')" "10 a_bump 20 b_bump "
+
 launch -q -e pv:w -- sh -c "exec env A=1 '$BIN/plugins' open:'$plugin' write:10"
 is "through other programs" "$(result pv:w) $status" "3 construct 2 destruct 10 plugin_write armed yes 0"
 done_testing

@@ -94,6 +94,15 @@ else
 	skip "thread-local variables of C++" "there is no C++ compiler"
 fi
 
+run "another version of glibc: of the program" "$each" tv:w "$BIN/tls-alien"
+target "$BIN/tls-alien" wait
+"$WATCHPROF" --report=tsv -p "$target" -e lib_tv:w >"$tmp/out" 2>"$tmp/err" 9>&-
+is "of a library: refused" $? 125
+is "of a library: one line" "$(cat "$tmp/err")" "watchprof: lib_tv:w: a thread-local variable of a library, and the process's \
+C library is another version than the libthread_db of this system; give the address of one thread's"
+go
+is "of a library: nothing happened to the program" $? 0
+
 if [ -x "$BIN/tls-musl" ]; then
 	run "musl: of a static program" "$each" tv:w "$BIN/tls-musl-static"
 	run "musl: of the program" "$each" tv:w "$BIN/tls-musl"
