@@ -117,6 +117,7 @@ static struct json_object *json_function(const struct report *report, const stru
 	put_loc(object, row->loc);
 	put(object, "pid", json_count((uint64_t)row->pid));
 	put(object, "blame", row->blame ? json_text(row->blame->function) : NULL);
+	put(object, "address", row->loc ? json_address(row->loc->addr) : NULL);
 	return object;
 }
 
