@@ -5,7 +5,9 @@
 #include "watchprof/frontend.h"
 #include "watchprof/options.h"
 #include "watchprof/screen.h"
+#include "watchprof/procfs.h"
 #include "watchprof/session.h"
+#include "watchprof/symbols.h"
 #include "watchprof/util.h"
 
 #include <locale.h>
@@ -39,6 +41,37 @@ static int self_test(struct err *err)
 	return 0;
 }
 
+/* The variables of a running process, or of the file of a command, which is not run. */
+static int list_vars(const struct options *options, struct err *err)
+{
+	struct symbols_source source = {.debug_dirs = options->debug_dirs,
+		.n_debug_dirs = options->n_debug_dirs,
+		.is_debuginfod = options->debuginfod};
+	char *path = options->pid ? NULL : path_search(options->command[0]);
+	struct symbols *symbols;
+	const char *warning;
+
+	if (options->pid && !procfs_may_inspect(options->pid))
+		return err_set(err, "process %d does not exist, or may not be looked into (other user's; as root it may)",
+			(int)options->pid);
+	if (!options->pid && !path)
+		return err_set_status(err, ERR_NOT_FOUND, "%s: not found in PATH", options->command[0]);
+	symbols = options->pid ? symbols_new(options->pid, &source) : symbols_new_file(path, &source, err);
+	free(path);
+	if (!symbols)
+		return -1;
+	symbols_fetch(symbols);
+	symbols_list(symbols, options->list_pattern, stdout);
+	while ((warning = symbols_warning(symbols)) && options->verbosity >= 0) {
+		fputs("watchprof: warning: ", stderr);
+		text_escape(stderr, warning);
+		fputc('\n', stderr);
+	}
+	symbols_free(symbols);
+	symbols_source_fini(&source);
+	return 0;
+}
+
 static const struct frontend_ops *frontend_choose(const struct options *options)
 {
 #if ENABLE_TUI
@@ -67,6 +100,8 @@ int main(int argc, char **argv)
 	result = options_parse(argc, argv, &options, &err);
 	if (result == 0 && options.self_test) {
 		result = self_test(&err);
+	} else if (result == 0 && options.list_vars) {
+		result = list_vars(&options, &err);
 	} else if (result == 0) {
 		session_signals(&blocked);
 		/* ^Z stops the first process (guardian.c), so that the shell has its prompt; a

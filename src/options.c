@@ -31,6 +31,7 @@ enum option_key {
 	KEY_PENDING,
 	KEY_DEBUG_DIR,
 	KEY_DEBUGINFOD,
+	KEY_LIST_VARS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -61,6 +62,8 @@ static const struct argp_option argp_options[] = {
 	{"stack", KEY_STACK, "DEPTH", 0, "Frames kept per hit (default 32; 0: function only, fastest)", 0},
 	{"max-sites", KEY_MAX_SITES, "N", 0,
 		"Keep at most N different sites (default 100000); hits beyond are counted as overrun", 0},
+	{"list-vars", KEY_LIST_VARS, "PATTERN", OPTION_ARG_OPTIONAL,
+		"List the variables of the target: name, size, type, section, module, file:line", 0},
 	{"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
 		"Search DIR for separate debug files, before the system's directory; may be repeated", 0},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, 0,
@@ -77,7 +80,8 @@ static const char argp_doc[] =
 	"attaching; 124: nothing on this machine can catch accesses; 125: watchprof failed; "
 	"126: COMMAND cannot be executed; 127: COMMAND not found.";
 
-static const char argp_args[] = "-p PID -e WATCH...\n-e WATCH... -- COMMAND [ARG...]\n--self-test";
+static const char argp_args[] = "-p PID -e WATCH...\n-e WATCH... -- COMMAND [ARG...]\n"
+				"--list-vars[=PATTERN] -p PID\n--list-vars[=PATTERN] -- COMMAND\n--self-test";
 
 /* What the parser callback works on: the options under construction, and the first failure. */
 struct parsing {
@@ -299,6 +303,14 @@ static int max_sites_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static int list_vars_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	options->list_vars = true;
+	options->list_pattern = arg;
+	return 0;
+}
+
 static int debug_dir_option(struct options *options, char *arg, struct err *err)
 {
 	if (!*arg)
@@ -378,6 +390,7 @@ static const struct {
 	{KEY_LIMIT, limit_option},
 	{KEY_FILTER, filter_option},
 	{KEY_SKIP_MODULE, skip_module_option},
+	{KEY_LIST_VARS, list_vars_option},
 	{KEY_DEBUG_DIR, debug_dir_option},
 	{KEY_DEBUGINFOD, debuginfod_option},
 	{KEY_SELF_TEST, self_test_option},
@@ -415,9 +428,9 @@ static int check_whole(struct options *options, struct err *err)
 	if (!options->pid && !options->command)
 		return err_set(err, "no target: give -p PID to attach or -- COMMAND to launch "
 				    "(watchprof --help tells more)");
-	if (options->n_watches == 0)
+	if (options->n_watches == 0 && !options->list_vars)
 		return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
-				    "(nm -C PROGRAM lists candidates)");
+				    "(--list-vars lists candidates)");
 	return 0;
 }
 

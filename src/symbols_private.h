@@ -111,6 +111,9 @@ void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *er
 /* Remember a warning, once. Takes ownership of text. */
 void symbols_warn(struct symbols *symbols, char *text);
 
+/* The type of a variable, as its program writes it; owned by the caller; NULL: it has none. */
+char *variable_type(Dwarf_Die *variable);
+
 /* Free the strings of the last symbols_locate(). */
 void names_clear(struct symbols *symbols);
 

@@ -36,6 +36,8 @@ struct options {
 	size_t max_sites;
 	unsigned stack; /* frames kept per hit; 0: function only */
 	enum engine_choice engine;
+	bool list_vars; /* only list the variables of the target */
+	const char *list_pattern; /* of these names; points into argv; NULL: all */
 	char **debug_dirs; /* point into argv */
 	size_t n_debug_dirs;
 	bool debuginfod;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct symbols;
@@ -57,6 +58,11 @@ enum resolve_result {
  * address of its module (see struct arming). */
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
 	struct span *span, uint64_t *module, char **object, struct err *err);
+
+/* Write a line for each variable of the symbol tables, the executable's first: name, size, type, section, module
+ * and FILE:LINE, with tabs between and "-" for what is not known. pattern: only names that match it, or
+ * have it in them where it has no wildcards (* ? [); NULL: all. */
+void symbols_list(struct symbols *symbols, const char *pattern, FILE *out);
 
 /* Where an address lies. The strings live until the next call. */
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);

@@ -355,6 +355,23 @@ static void test_many_watches(void **state)
 	assert_int_equal(refusal_check(words, "64"), 0);
 }
 
+static void test_list_vars(void **state)
+{
+	struct line all = line_of((const char *const[]){"--list-vars", "-p", "7", NULL});
+	struct line some = line_of((const char *const[]){"--list-vars=a*", "prog", NULL});
+	struct options options = parsed(&all);
+
+	(void)state;
+	assert_true(options.list_vars);
+	assert_null(options.list_pattern);
+	options_fini(&options);
+	options = parsed(&some);
+	assert_true(options.list_vars);
+	assert_string_equal(options.list_pattern, "a*");
+	assert_int_equal(refusal_check((const char *const[]){"--list-vars", NULL}, "no target"), 0);
+	options_fini(&options);
+}
+
 static void test_self_test(void **state)
 {
 	struct line line = line_of((const char *const[]){"--self-test", NULL});
@@ -428,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_several_processes),
 		cmocka_unit_test(test_bad_watch),
 		cmocka_unit_test(test_many_watches),
+		cmocka_unit_test(test_list_vars),
 		cmocka_unit_test(test_self_test),
 		cmocka_unit_test(test_exits),
 	};
