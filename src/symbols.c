@@ -3,6 +3,7 @@
 #include "watchprof/symbols.h"
 
 #include "symbols_private.h"
+#include "watchprof/dr.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
@@ -191,6 +192,45 @@ struct loader symbols_loader(struct symbols *symbols)
 	return loader;
 }
 
+/* The object that an address lies in: its name, owned by the caller, and its end; NULL: none is known. */
+static char *object_at(struct symbols *symbols, uint64_t addr, uint64_t *end)
+{
+	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	GElf_Off offset;
+	GElf_Sym symbol;
+	const char *raw =
+		module ? dwfl_module_addrinfo(module, addr, &offset, &symbol, NULL, NULL, NULL) : NULL;
+	char *name, *demangled;
+
+	if (!raw || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size)
+		return NULL;
+	*end = addr - offset + symbol.st_size;
+	name = text_copy(raw);
+	name[strcspn(name, "@")] = '\0';
+	demangled = name_demangle(name);
+	if (!demangled)
+		return name;
+	free(name);
+	return demangled;
+}
+
+/* A watch that reaches beyond the object it begins in. */
+static char *overlap_warning(struct symbols *symbols, const struct watch *watch, const struct span *span)
+{
+	uint64_t end, neighbour_end, last = span->addr + span->len;
+	char *object = object_at(symbols, span->addr, &end), *neighbour = NULL, *text = NULL;
+
+	if (object && end < last) {
+		for (uint64_t addr = end; addr < last && addr < end + DR_BYTES_MAX && !neighbour; addr++)
+			neighbour = object_at(symbols, addr, &neighbour_end);
+		text = text_format("%s: the last %" PRIu64 " of the watched bytes are not %s's%s%s", watch->text, last - end,
+			object, neighbour ? "; there is " : "", neighbour ? neighbour : "");
+	}
+	free(object);
+	free(neighbour);
+	return text;
+}
+
 char *symbols_range_warning(struct symbols *symbols, const struct watch *watch, const struct span *span)
 {
 	const struct procfs_map *map = symbols_map(symbols, span->addr);
@@ -202,5 +242,5 @@ char *symbols_range_warning(struct symbols *symbols, const struct watch *watch, 
 	if (span->access == ACCESS_WRITE && !map->writable)
 		return text_format("%s: the memory at 0x%" PRIx64 " is read-only (%s)", watch->text, span->addr,
 			map->path[0] ? map->path : "anonymous");
-	return NULL;
+	return span->access == ACCESS_EXECUTE ? NULL : overlap_warning(symbols, watch, span);
 }

@@ -66,4 +66,9 @@ is "-d on an idle variable: no hits" "$(field "$tmp/report" hits)" 0
 is "-d on an idle variable: the self-test is told" "$(field "$tmp/report" self_test)" "ok, 2 of 2 hits"
 is "-d on an idle variable: unchanged" "$(awk -F '\t' '$1 == "# watch" { print $10 }' "$tmp/report")" no
 go
+launch -e neighbour1/2:w -- "$BIN/four"
+matches "a watch that reaches beyond its variable: a warning that names what is there" "$message" \
+	"watchprof: warning: neighbour1/2:w: the last 1 of the watched bytes are not neighbour1's; there is *"
+launch -e c+1/3:w -- "$BIN/four"
+is "one that ends with it: none" "$message" ""
 done_testing
