@@ -36,7 +36,8 @@ enum option_key {
 
 static const struct argp_option argp_options[] = {
 	{"event", 'e', "WATCH", 0, "Watch EXPR[/LENGTH][:ACCESS]; may be repeated. EXPR: a variable, "
-				   "MODULE!NAME, FILE.c::NAME, NAME+OFFSET or 0xADDRESS. ACCESS: "
+				   "MODULE!NAME, FILE.c::NAME, A.B[3].C, P->M, *P, (TYPE *)0xADDRESS, "
+				   "NAME+OFFSET or 0xADDRESS. ACCESS: "
 				   "rw (default), w, r, x", 0},
 	{"pid", 'p', "PID", 0, "Attach to this process and all its threads", 0},
 	{"follow", 'f', NULL, 0, "Also watch forked children (threads and exec are always followed)", 0},

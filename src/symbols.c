@@ -127,6 +127,7 @@ void symbols_free(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->n_warned; i++)
 		free(symbols->warnings[i]);
 	free(symbols->warnings);
+	value_type_fini(&symbols->type);
 	free(symbols->build_id);
 	jit_free(symbols->jit);
 	names_clear(symbols);

@@ -10,34 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CANDIDATES_SHOWN 12
-/* Deeper blocks than any compiler makes: such debug info is broken. */
-#define DIE_DEPTH_MAX 256
-
-struct candidate {
-	char *name; /* demangled */
-	char *raw;  /* as in the symbol table, without a version */
-	Dwfl_Module *module;
-	Dwfl_Module *named_in; /* whose name it is, where the dynamic linker uses another module's object */
-	uint64_t addr, size;
-	bool is_local, is_tls, is_code, is_exe;
-	enum match match;
-	const char *symbol_file; /* of a local symbol, by the symbol table; often without path */
-	bool is_declared;	 /* debug info was asked for the rest */
-	char *file, *unit;	 /* where it is declared and compiled, if debug info tells */
-	char *function;		 /* the function it is in */
-	int line;
-};
-
-struct search {
-	struct symbols *symbols;
-	const struct watch *watch;
-	struct asked asked;
-	const char *symbol_file; /* the STT_FILE symbol that was last seen in this module */
-	Dwfl_Module *stripped;	 /* the one that should have the name has no symbol table */
-	struct candidate *found;
-	size_t n, cap;
-};
+/* So many names are demangled only to find one that is close to an unknown one: 0.1 s or so. */
+#define DEMANGLED_MAX 50000
 
 static bool type_fits(unsigned char type, enum watch_access access)
 {
@@ -126,9 +100,7 @@ static bool module_is_stripped(Dwfl_Module *module)
 	return true;
 }
 
-/* Does the qualifier name this module: its path, the end of it, or its file name up to a
- * version (libfoo.so for libfoo.so.1.2)? */
-static bool module_fits(Dwfl_Module *module, const char *qualifier)
+bool module_fits(Dwfl_Module *module, const char *qualifier)
 {
 	const char *path = module_path(module), *base = strrchr(path, '/');
 	size_t len = strlen(qualifier), path_len = strlen(path);
@@ -172,126 +144,9 @@ static int module_visit(Dwfl_Module *module, void **userdata, const char *name, 
 	return DWARF_CB_OK;
 }
 
-/* The (unbiased) address of the variable or function that a DIE defines; of a thread-local one, its
- * offset. */
-static bool die_address(Dwarf_Die *die, bool is_code, Dwarf_Addr *addr, bool *is_tls)
-{
-	Dwarf_Attribute location, value;
-	Dwarf_Op *ops;
-	size_t n;
-
-	*is_tls = false;
-
-	if (is_code)
-		return dwarf_tag(die) == DW_TAG_subprogram && dwarf_entrypc(die, addr) == 0;
-	if (dwarf_tag(die) != DW_TAG_variable || !dwarf_attr(die, DW_AT_location, &location) ||
-		dwarf_getlocation(&location, &ops, &n) != 0 || n < 1)
-		return false;
-	*addr = ops[0].number;
-	*is_tls = n == 2 &&
-		(ops[1].atom == DW_OP_form_tls_address || ops[1].atom == DW_OP_GNU_push_tls_address);
-	if (*is_tls && ops[0].atom >= DW_OP_const1u && ops[0].atom <= DW_OP_consts)
-		return true;
-	if (!*is_tls && n != 1)
-		return false;
-	if (ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_constx ||
-		ops[0].atom == DW_OP_GNU_addr_index || ops[0].atom == DW_OP_GNU_const_index)
-		return dwarf_getlocation_attr(&location, ops, &value) == 0 &&
-			dwarf_formaddr(&value, addr) == 0;
-	return ops[0].atom == DW_OP_addr;
-}
-
-/* One walk over the debug info of a module, which finds all candidates in it. */
-struct walk {
-	struct candidate *found;
-	size_t n, missing;
-	Dwfl_Module *module;
-	Dwarf_Addr bias;
-	const char *unit;
-};
-
 static char *copy_or_null(const char *text)
 {
 	return text ? text_copy(text) : NULL;
-}
-
-/* Fill in what a DIE tells, if it is that of a candidate. A definition apart from its
- * declaration has the rest from there (libdw follows it). */
-static void die_take(struct walk *walk, Dwarf_Die *die, const char *function)
-{
-	Dwarf_Addr addr;
-	bool is_tls;
-
-	if (!die_address(die, walk->found[0].is_code, &addr, &is_tls))
-		return;
-	addr += is_tls ? 0 : walk->bias;
-	for (size_t i = 0; i < walk->n; i++) {
-		struct candidate *candidate = &walk->found[i];
-
-		if (candidate->is_declared || candidate->module != walk->module ||
-			candidate->addr != addr || candidate->is_tls != is_tls)
-			continue;
-		candidate->file = copy_or_null(dwarf_decl_file(die));
-		candidate->unit = copy_or_null(walk->unit);
-		candidate->function = copy_or_null(function);
-		dwarf_decl_line(die, &candidate->line);
-		candidate->is_declared = true;
-		walk->missing--;
-	}
-}
-
-/* Namespaces, types, functions and blocks may have variables. */
-static void die_walk(struct walk *walk, Dwarf_Die *parent, const char *function, int depth)
-{
-	Dwarf_Die die;
-
-	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die))
-		return;
-	do {
-		die_take(walk, &die, function);
-		switch (dwarf_tag(&die)) {
-		case DW_TAG_subprogram:
-		case DW_TAG_inlined_subroutine:
-			die_walk(walk, &die, dwarf_diename(&die), depth + 1);
-			break;
-		case DW_TAG_namespace:
-		case DW_TAG_lexical_block:
-		case DW_TAG_class_type:
-		case DW_TAG_structure_type:
-		case DW_TAG_union_type:
-			die_walk(walk, &die, function, depth + 1);
-			break;
-		}
-	} while (walk->missing && dwarf_siblingof(&die, &die) == 0);
-}
-
-static void module_walk(struct walk *walk)
-{
-	Dwarf_Die *unit = NULL;
-
-	while (walk->missing && (unit = dwfl_module_nextcu(walk->module, unit, &walk->bias))) {
-		walk->unit = dwarf_diename(unit);
-		die_walk(walk, unit, NULL, 0);
-	}
-}
-
-/* Fill in where the first n candidates are declared. */
-static void candidates_declare(struct search *search, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct candidate *found = search->found;
-		struct walk walk = {.found = found, .n = n, .module = found[i].module};
-
-		for (size_t j = i; j < n; j++)
-			walk.missing += !found[j].is_declared && found[j].module == walk.module;
-		module_walk(&walk);
-		for (size_t j = i; j < n; j++)
-			found[j].is_declared |= found[j].module == walk.module;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!search->found[i].file)
-			search->found[i].file = copy_or_null(search->found[i].symbol_file);
-	}
 }
 
 /* Keep only the candidates that match best. */
@@ -385,12 +240,7 @@ static void candidate_bind(struct search *search, struct candidate *candidate)
 		!symbols_bound(search->symbols, candidate->module, candidate->raw, &bound) ||
 		bound.module == candidate->module)
 		return;
-	if (!candidate->is_declared) {
-		struct walk walk = {.found = candidate, .n = 1, .missing = 1, .module = candidate->module};
-
-		module_walk(&walk); /* debug info knows its own address only */
-		candidate->is_declared = true;
-	}
+	candidates_declare(candidate, 1); /* debug info knows its own address only */
 	candidate->named_in = candidate->module;
 	candidate->module = bound.module;
 	candidate->addr = bound.addr;
@@ -416,6 +266,8 @@ static void keep_distinct(struct search *search)
 				kept->file = copy_or_null(out->file);
 				kept->unit = copy_or_null(out->unit);
 				kept->line = out->line;
+				kept->die = out->die;
+				kept->die_module = out->die_module;
 			}
 			candidate_drop(search, i);
 			break;
@@ -457,6 +309,19 @@ static int candidate_compare(const void *a, const void *b)
 	return by_path ? by_path : (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+/* The name of a global of the executable means it, whatever statics of libraries have that name. */
+static void keep_global(struct search *search)
+{
+	bool has_global = false;
+
+	for (size_t i = 0; i < search->n; i++)
+		has_global |= search->found[i].is_exe && !search->found[i].is_local;
+	for (size_t i = search->n; has_global && i-- > 0;) {
+		if (!search->found[i].is_exe && search->found[i].is_local)
+			candidate_drop(search, i);
+	}
+}
+
 /* Of all that matches keep what the watch means. */
 static void candidates_select(struct search *search)
 {
@@ -464,145 +329,100 @@ static void candidates_select(struct search *search)
 	if (!search->watch->file)
 		keep_best_match(search);
 	if (search->watch->file || (search->n && search->found[0].match == MATCH_SCOPED))
-		candidates_declare(search, search->n);
+		candidates_declare(search->found, search->n);
 	keep_scope(search);
 	keep_exported(search);
 	keep_file(search);
 	keep_best_match(search);
+	keep_global(search);
 	if (search->n)
 		qsort(search->found, search->n, sizeof(*search->found), candidate_compare);
-	candidates_declare(search, search->n < CANDIDATES_SHOWN ? search->n : CANDIDATES_SHOWN);
+	candidates_declare(search->found, search->n < CANDIDATES_SHOWN ? search->n : CANDIDATES_SHOWN);
 }
 
-/* `FILE:LINE`, or the file alone where no line is known; owned by the caller. */
-static char *candidate_place(const struct candidate *candidate)
+/* A variable that debug information alone has. Takes over the strings that are not names. */
+static void variable_add(void *context, struct candidate *candidate)
 {
-	return candidate->line > 0 ? text_format("%s:%d", candidate->file, candidate->line)
-				   : text_copy(candidate->file);
+	struct search *search = context;
+	const char *file = search->watch->file;
+	size_t n = search->n;
+
+	candidate->is_exe = candidate->module == search->symbols->exe;
+	if (!candidate->is_optimised)
+		candidate_add(search, candidate);
+	else if (!file || file_fits(candidate, file))
+		search->is_optimised = true;
+	if (search->n > n)
+		return;
+	free(candidate->file);
+	free(candidate->unit);
+	free(candidate->function);
 }
 
-static char *candidate_describe(const struct candidate *candidate)
+static int variables_visit(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)
 {
-	char *place = candidate->file ? candidate_place(candidate) : NULL;
-	char *text = text_format("\n  %s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
-		candidate->name, candidate->addr, candidate->size, place ? ", " : "",
-		place ? place : "", candidate->function ? ", function " : "",
-		candidate->function ? candidate->function : "", module_path(candidate->module));
+	struct search *search = arg;
 
-	free(place);
-	return text;
+	(void)userdata;
+	(void)name;
+	(void)base;
+	if (!search->watch->module || module_fits(module, search->watch->module))
+		variables_find(module, &search->asked, variable_add, search);
+	return DWARF_CB_OK;
 }
 
-static enum resolve_result ambiguous(const struct search *search, struct err *err)
+/* Mangled names without the word that was asked for were not looked at: see if one is close. */
+static int near_visit(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)
 {
-	const char *name = search->watch->name;
-	size_t shown;
+	struct search *search = arg;
+	int n = dwfl_module_getsymtab(module);
 
-	err_set(err, "%s: ambiguous, %zu %s match; name one as FILE.c::%s, ", search->watch->text,
-		search->n, search->found[0].is_code ? "functions" : "variables", name);
-	if (search->found[0].function && !search->asked.scope)
-		err_append(err, "FUNCTION::%s, ", name);
-	err_append(err, "MODULE!%s or by address:", name);
-	for (shown = 0; shown < search->n && shown < CANDIDATES_SHOWN; shown++) {
-		char *text = candidate_describe(&search->found[shown]);
-		bool fits = strlen(err->text) + strlen(text) + sizeof("\n  and 99999999 more") <
-			sizeof(err->text);
+	(void)userdata;
+	(void)name;
+	(void)base;
+	if (search->watch->module && !module_fits(module, search->watch->module))
+		return DWARF_CB_OK;
+	for (int i = 1; i < n && search->n_demangled < DEMANGLED_MAX; i++) {
+		GElf_Sym symbol;
+		GElf_Addr value;
+		GElf_Word section;
+		const char *raw = dwfl_module_getsym_info(module, i, &symbol, &value, &section, NULL, NULL);
+		struct named named = {0};
 
-		if (fits)
-			err_append(err, "%s", text);
-		free(text);
-		if (!fits)
-			break;
+		if (!raw || section == SHN_UNDEF || !type_fits(GELF_ST_TYPE(symbol.st_info), search->watch->access))
+			continue;
+		named.demangled = name_demangle(raw);
+		named.plain = named.demangled ? name_demangle_plain(raw) : NULL;
+		named.raw = (char *)raw;
+		search->n_demangled += named.plain != NULL;
+		if (named.plain)
+			near_add(&search->asked, &named);
+		free(named.demangled);
+		free(named.plain);
 	}
-	if (search->n > shown)
-		err_append(err, "\n  and %zu more", search->n - shown);
-	return RESOLVE_REFUSED;
+	return DWARF_CB_OK;
 }
 
-static enum resolve_result unknown(const struct search *search, struct err *err)
+void search_near(struct search *search)
 {
-	const struct watch *watch = search->watch;
-	const struct asked *asked = &search->asked;
-
-	err_set(err, "%s: no %s named '%s' in %s%s%s", watch->text,
-		watch->access == ACCESS_EXECUTE ? "function" : "variable", watch->name,
-		watch->module ? "a module named " : "any module that is loaded",
-		watch->module ? watch->module : "", watch->file ? " with that source file" : "");
-	for (size_t i = 0; i < asked->n_near; i++)
-		err_append(err, "%s%s", i ? ", " : "; did you mean ", asked->near[i].name);
-	if (search->stripped)
-		debug_searched(search->symbols, search->stripped, err);
-	else if (asked->n_near == 0)
-		err_append(err, "; nm -C PROGRAM lists what there is (a stripped program has few names)");
-	return RESOLVE_UNKNOWN;
+	if (search->asked.n_near == 0)
+		dwfl_getmodules(search->symbols->dwfl, near_visit, search, 0);
 }
 
-/* One candidate is left: turn it into a span. */
-static enum resolve_result settle(const struct search *search, const struct candidate *found,
-	struct span *span, char **object, struct err *err)
+void search_run(struct search *search, struct symbols *symbols, const struct watch *watch)
 {
-	const struct watch *watch = search->watch;
-	uint64_t left = found->size > (uint64_t)watch->offset ? found->size - (uint64_t)watch->offset : 0;
-	char *place;
-
-	if (!found->is_code && watch->length == 0 && (left == 0 || watch->offset < 0)) {
-		err_set(err, "%s: how many bytes? %s has a size of %" PRIu64 "; give a length, as in %s/4",
-			watch->text, found->name, found->size, watch->text);
-		return RESOLVE_REFUSED;
-	}
-	*span = (struct span){.addr = found->addr + (uint64_t)watch->offset,
-		.len = found->is_code ? 1 : watch->length ? watch->length : left,
-		.access = watch->access};
-	place = found->file ? candidate_place(found) : NULL;
-	*object = text_format("%s%s%s%s%s in %s%s%s", found->name, place ? " (" : "", place ? place : "",
-		place ? ")" : "", found->is_tls ? ", thread-local," : "", module_path(found->module),
-		found->named_in ? ", which is used instead of that in " : "",
-		found->named_in ? module_path(found->named_in) : "");
-	free(place);
-	return RESOLVE_FOUND;
+	*search = (struct search){.symbols = symbols, .watch = watch};
+	asked_init(&search->asked, watch->name);
+	dwfl_getmodules(symbols->dwfl, module_visit, search, 0);
+	if (search->n == 0 && watch->access != ACCESS_EXECUTE)
+		dwfl_getmodules(symbols->dwfl, variables_visit, search, 0);
+	candidates_select(search);
 }
 
-static uint64_t module_start(Dwfl_Module *module)
-{
-	Dwarf_Addr start = 0;
-
-	dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
-	return start;
-}
-
-static void search_fini(struct search *search)
+void search_fini(struct search *search)
 {
 	while (search->n)
 		candidate_drop(search, search->n - 1);
 	free(search->found);
 	asked_fini(&search->asked);
-}
-
-enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
-	struct span *span, uint64_t *module, char **object, struct err *err)
-{
-	struct search search = {.symbols = symbols, .watch = watch};
-	enum resolve_result result;
-
-	*object = NULL;
-	*module = 0;
-	if (!watch->name) {
-		*span = (struct span){.addr = watch->address,
-			.len = watch->access == ACCESS_EXECUTE ? 1 : watch->length,
-			.access = watch->access};
-		return RESOLVE_FOUND;
-	}
-	asked_init(&search.asked, watch->name);
-	dwfl_getmodules(symbols->dwfl, module_visit, &search, 0);
-	candidates_select(&search);
-	if (search.n == 0)
-		result = unknown(&search, err);
-	else if (search.n > 1)
-		result = ambiguous(&search, err);
-	else
-		result = settle(&search, &search.found[0], span, object, err);
-	if (result == RESOLVE_FOUND && search.found[0].is_tls)
-		*module = module_start(search.found[0].module);
-	search_fini(&search);
-	return result;
 }

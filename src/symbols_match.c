@@ -1,6 +1,7 @@
 /* symbols_match.c owns the comparison of the name that was asked for with the names of
  * symbols: what matches, how well, and what comes close. It knows no file and no process. */
 #include "symbols_private.h"
+#include "watchprof/name.h"
 #include "watchprof/util.h"
 
 #include <ctype.h>
@@ -12,80 +13,18 @@
 /* A shorter name has too many neighbours that mean something else. */
 #define NEAR_LENGTH_MIN 4
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
-}
-
 /* Take out the blanks that separate no words, so that box<int,long> is box<int, long>. */
 static char *blanks_cut(char *text)
 {
 	char *to = text;
 
 	for (const char *at = text; at && *at; at++) {
-		if (*at != ' ' || (to > text && is_word(to[-1]) && is_word(at[1])))
+		if (*at != ' ' || (to > text && name_is_word(to[-1]) && name_is_word(at[1])))
 			*to++ = *at;
 	}
 	if (text)
 		*to = '\0';
 	return text;
-}
-
-/* Behind the partner of the bracket at this place, or the end of the text. A < inside of round
- * brackets may be an operator. */
-static const char *bracket_end(const char *at)
-{
-	size_t round = 0, angle = 0;
-
-	do {
-		if (*at == '(' || *at == '[' || *at == '{')
-			round++;
-		else if (*at == ')' || *at == ']' || *at == '}')
-			round -= round > 0;
-		else if (*at == '<' && round == 0)
-			angle++;
-		else if (*at == '>' && round == 0 && at[-1] != '-')
-			angle -= angle > 0;
-		at++;
-	} while (*at && (round || angle));
-	return at;
-}
-
-/* Behind `operator<<` and its like, whose signs are no brackets; else at itself. */
-static const char *operator_end(const char *text, const char *at)
-{
-	if (strncmp(at, "operator", 8) != 0 || is_word(at[8]) || (at > text && is_word(at[-1])))
-		return at;
-	at += 8;
-	if (strncmp(at, "()", 2) == 0 || strncmp(at, "[]", 2) == 0)
-		return at + 2;
-	return at + strspn(at, "<>=!+-*/%^&|~,");
-}
-
-/* Behind the next piece of a name: an operator, something in brackets, or one character. */
-static const char *piece_end(const char *text, const char *at)
-{
-	const char *end = operator_end(text, at);
-
-	if (end > at)
-		return end;
-	return *at && strchr("([{<", *at) ? bracket_end(at) : at + 1;
-}
-
-/* What stands behind the last :: outside of brackets. */
-static const char *last_component(const char *name)
-{
-	const char *last = name, *at = name;
-
-	while (*at) {
-		if (strncmp(at, "::", 2) == 0) {
-			at += 2;
-			last = at;
-		} else {
-			at = piece_end(name, at);
-		}
-	}
-	return last;
 }
 
 /* Is this the end of a function's parameters inside of a name, as in `f(int) const::n`? Then
@@ -105,7 +44,7 @@ static char *scopes_cut(const char *name)
 	char *copy = text_copy(name), *to = copy;
 
 	for (const char *at = name, *end, *next; *at; at = end) {
-		end = piece_end(name, at);
+		end = name_piece_end(name, at);
 		if (*at == '[' && strncmp(at, "[abi:", 5) == 0)
 			continue;
 		if (*at == '(' && strncmp(at, ANONYMOUS, strlen(ANONYMOUS)) != 0 &&
@@ -127,9 +66,9 @@ static char *component_word(const char *component)
 	size_t end = strcspn(component, "<([{"), start = end;
 	const char *word = strstr(component, "operator");
 
-	while (start > 0 && is_word(component[start - 1]))
+	while (start > 0 && name_is_word(component[start - 1]))
 		start--;
-	if ((word && operator_end(component, word) > word) || strchr(component, '~'))
+	if ((word && name_piece_end(component, word) > word + 1) || strchr(component, '~'))
 		start = end;
 	return text_format("%.*s", (int)(end - start), component + start);
 }
@@ -139,13 +78,13 @@ void asked_init(struct asked *asked, const char *name)
 	char *outer;
 
 	*asked = (struct asked){.name = blanks_cut(text_copy(name))};
-	asked->last = last_component(asked->name);
+	asked->last = name_last(asked->name);
 	asked->mark = component_word(asked->last);
 	if (asked->last == asked->name)
 		return;
 	asked->scope = text_format("%.*s", (int)(asked->last - asked->name) - 2, asked->name);
 	/* A constructor: C1 and C2 in mangled names. */
-	outer = component_word(last_component(asked->scope));
+	outer = component_word(name_last(asked->scope));
 	if (strcmp(outer, asked->mark) == 0)
 		asked->mark[0] = '\0';
 	free(outer);
@@ -199,6 +138,22 @@ static enum match text_match(const char *text, const char *name, enum match whol
 	return is_suffix(text, name) ? MATCH_SUFFIX : MATCH_NONE;
 }
 
+static enum match better(enum match a, enum match b)
+{
+	return a > b ? a : b;
+}
+
+enum match name_match(const struct asked *asked, const char *name)
+{
+	char *blankless = blanks_cut(text_copy(name)), *bare = scopes_cut(asked->name);
+	enum match match = text_match(blankless, asked->name, MATCH_EXACT);
+
+	match = better(match, text_match(blankless, bare, MATCH_PLAIN));
+	free(blankless);
+	free(bare);
+	return match;
+}
+
 /* Is it NAME.123? */
 static bool is_numbered(const char *raw, const char *name)
 {
@@ -227,11 +182,6 @@ static enum match local_match(const struct asked *asked, const char *raw)
 		strncmp(asked->scope, raw, (size_t)(dot - raw)) == 0)
 		return MATCH_LOCAL;
 	return MATCH_SCOPED;
-}
-
-static enum match better(enum match a, enum match b)
-{
-	return a > b ? a : b;
 }
 
 /* How well a name without clone suffix fits: with its parameters, without, and without those
@@ -328,7 +278,7 @@ static size_t edit_distance(const char *a, const char *b, size_t limit)
  * split-off part of that name. */
 static size_t name_distance(const struct asked *asked, const char *name, size_t limit)
 {
-	const char *compared = asked->scope ? name : last_component(name);
+	const char *compared = asked->scope ? name : name_last(name);
 	size_t len = strlen(asked->name);
 
 	if (strcasecmp(asked->name, name) == 0 || strcasecmp(asked->name, compared) == 0)

@@ -4,7 +4,9 @@
 
 #include "watchprof/procfs.h"
 #include "watchprof/symbols.h"
+#include "watchprof/value_type.h"
 
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
 /* One module as the dynamic linker has it. */
@@ -32,6 +34,8 @@ struct symbols {
 	size_t n_maps;
 	Dwfl_Module *exe;
 	char *build_id;
+	unsigned n_statics;	/* static members that are being resolved, one within another */
+	struct value_type type; /* of what symbols_resolve() found last */
 	/* Strings of the last symbols_locate(). */
 	char *function, *file, *unit, *module;
 	struct inlined *inlined;
@@ -74,6 +78,25 @@ struct named {
 	enum match match;  /* to the name asked for */
 };
 
+/* A variable or function that matches. */
+struct candidate {
+	char *name; /* demangled */
+	char *raw;  /* as in the symbol table, without a version */
+	Dwfl_Module *module;
+	Dwfl_Module *named_in; /* whose name it is, where the dynamic linker uses another module's object */
+	uint64_t addr, size;   /* of a thread-local one its offset */
+	bool is_local, is_tls, is_code, is_exe;
+	bool is_optimised; /* debug info has it, without a place in memory */
+	enum match match;
+	const char *symbol_file; /* of a local symbol, by the symbol table; often without path */
+	bool is_declared;	 /* debug info was asked for the rest */
+	char *file, *unit;	 /* where it is declared and compiled, if debug info tells */
+	char *function;		 /* the function it is in */
+	int line;
+	Dwarf_Die die;		  /* what debug info tells */
+	Dwfl_Module *die_module; /* whose; NULL: it tells nothing */
+};
+
 void asked_init(struct asked *asked, const char *name);
 void asked_fini(struct asked *asked);
 
@@ -95,6 +118,9 @@ size_t clone_start(const char *name);
  * The plain form has neither parameters nor what a function returns. */
 char *name_demangle(const char *name);
 char *name_demangle_plain(const char *name);
+
+/* How well the name of a variable with all its scopes, as debug info has it, fits. */
+enum match name_match(const struct asked *asked, const char *name);
 
 /* The mapping an address lies in; NULL: it is not mapped. */
 const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t addr);
@@ -152,5 +178,80 @@ unsigned symbols_space(struct symbols *symbols, Dwfl_Module *module);
 
 /* The file name of a module; never NULL. */
 const char *module_path(Dwfl_Module *module);
+
+/* All units of a module, those of split debug info and those shared by dwz among them. */
+struct units {
+	Dwfl_Module *module;
+	Dwarf *dwarf;
+	Dwarf_CU *unit;
+	const char *name; /* of the unit, or NULL */
+	Dwarf_Die stub;	  /* its top DIE in the file itself */
+	Dwarf_Addr bias;
+	bool is_shared;
+};
+
+/* False: the module has no debug info. */
+bool units_begin(struct units *units, Dwfl_Module *module);
+
+/* The top DIE of the next one; false: there is none. */
+bool units_next(struct units *units, Dwarf_Die *unit);
+
+/* Is this attribute there and true? */
+bool die_flag(Dwarf_Die *die, unsigned name);
+
+/* Fill in what debug info tells of candidates. */
+void candidates_declare(struct candidate *found, size_t n);
+
+/* Hand all variables of a module to add() that fit the name, by debug info, and that it places in
+ * memory, or says to be optimised away. The strings of a candidate but its names then belong to
+ * add(). */
+void variables_find(Dwfl_Module *module, struct asked *asked, void (*add)(void *context, struct candidate *candidate),
+	void *context);
+
+/* The definition of a type by its name, with its scopes or some of them. is_tagged: only structs,
+ * classes, unions and enums. */
+bool type_find(Dwfl_Module *module, const char *name, bool is_tagged, Dwarf_Die *type);
+
+/* At most so many candidates are shown, and looked up in debug info for that. */
+#define CANDIDATES_SHOWN 12
+
+/* The search for a name. */
+struct search {
+	struct symbols *symbols;
+	const struct watch *watch;
+	struct asked asked;
+	const char *symbol_file; /* the STT_FILE symbol that was last seen in this module */
+	bool is_optimised;	 /* debug information has it, without a place in memory */
+	Dwfl_Module *stripped;	 /* the one that should have the name has no symbol table */
+	size_t n_demangled;	 /* for near misses */
+	struct candidate *found;
+	size_t n, cap;
+};
+
+/* Find the candidates that a watch may mean, the best alone if there is one. */
+void search_run(struct search *search, struct symbols *symbols, const struct watch *watch);
+void search_fini(struct search *search);
+
+/* Look for near misses where none was seen yet. */
+void search_near(struct search *search);
+
+/* Where the results of symbols_resolve() go. */
+struct answer {
+	struct span *span;
+	uint64_t *module;
+	char **object;
+};
+
+/* Make the span of what a watch means from the variable that its name means (NULL: it starts at
+ * an address): follow its steps, through the memory of the process. As symbols_resolve(). */
+enum resolve_result expr_resolve(struct symbols *symbols, const struct watch *watch, const struct candidate *found,
+	struct answer *answer, struct err *err);
+
+/* `FILE:LINE` of a candidate, or the file alone where no line is known; owned by the caller. */
+char *candidate_place(const struct candidate *candidate);
+
+/* Does a qualifier name this module: its path, the end of it, or its file name up to a
+ * version (libfoo.so for libfoo.so.1.2)? */
+bool module_fits(Dwfl_Module *module, const char *qualifier);
 
 #endif

@@ -86,7 +86,8 @@ static struct module *module_of_file(struct map *map, int fd)
 		if (!module->is_copy && is_same_file(&module->stat, &stat))
 			return module;
 	}
-	view = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* A private copy that may be written: libelf changes the headers of compressed sections in it. */
+	view = mmap(NULL, (size_t)stat.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (view == MAP_FAILED)
 		return NULL;
 	module = module_add(map, view, (size_t)stat.st_size);

@@ -1,6 +1,7 @@
 /* watch.c owns the grammar of -e. It knows no target: names stay names. */
 #include "watchprof/watch.h"
 
+#include "watch_private.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
@@ -48,13 +49,12 @@ static bool has_filters(const char *expr)
 	return false;
 }
 
-/* Does the word operator stand before this character? */
-static bool is_operator(const char *expr, const char *at)
+bool watch_is_operator(const char *expr, const char *at)
 {
 	return at - expr >= 8 && strncmp(at - 8, "operator", 8) == 0;
 }
 
-static int number_base(const char *digits)
+int watch_number_base(const char *digits)
 {
 	return strncasecmp(digits, "0x", 2) == 0 ? 16 : 10;
 }
@@ -94,14 +94,14 @@ static int length_cut(const char *text, char *expr, struct watch *watch, struct 
 {
 	char *slash = strrchr(expr, '/'), *end;
 
-	if (!slash || strchr(slash, '!') || strstr(slash, "::") || is_operator(expr, slash))
+	if (!slash || strchr(slash, '!') || strstr(slash, "::") || watch_is_operator(expr, slash))
 		return 0;
 	if (slash[1] == '\0' || slash[1] == '+' || slash[1] == '-')
 		return err_set(err, "%s: bad length '%s': give a number of bytes", text, slash + 1);
 	if (slash[1] < '0' || slash[1] > '9')
 		return 0;
 	errno = 0;
-	watch->length = strtoull(slash + 1, &end, number_base(slash + 1));
+	watch->length = strtoull(slash + 1, &end, watch_number_base(slash + 1));
 	if (*end || errno)
 		return err_set(err, "%s: bad length '%s': give a number of bytes", text, slash + 1);
 	if (watch->length == 0)
@@ -123,7 +123,7 @@ static int offset_cut(const char *text, char *expr, struct watch *watch, struct 
 		return 0;
 	/* The size of an offset is limited so that no address can wrap around. */
 	errno = 0;
-	watch->offset = strtoll(sign + 1, &end, number_base(sign + 1));
+	watch->offset = strtoll(sign + 1, &end, watch_number_base(sign + 1));
 	if (*end || errno || watch->offset > INT32_MAX)
 		return err_set(err, "%s: bad offset '%s': give a number of bytes below 2^31", text, sign);
 	if (*sign == '-')
@@ -150,59 +150,6 @@ static int address_parse(const char *text, const char *expr, struct watch *watch
 	return 0;
 }
 
-/* The `::` that ends a file qualifier: what stands before it has a dot or a slash, which
- * no C++ scope has outside its brackets. NULL: there is none. */
-static char *file_end(char *expr)
-{
-	char *colons = strstr(expr, "::");
-	char *mark = strpbrk(expr, "./<({");
-
-	if (!colons || !mark || mark > colons || (*mark != '.' && *mark != '/') || is_operator(expr, mark))
-		return NULL;
-	return colons;
-}
-
-/* Is a member, element or pointer target named? Operators and ABI tags look like that. */
-static bool has_member(const char *expr)
-{
-	const char *bracket = strchr(expr, '[');
-
-	if (strstr(expr, "operator"))
-		return false;
-	return strstr(expr, "->") || (bracket && strncmp(bracket, "[abi:", 5) != 0);
-}
-
-static int name_parse(const char *text, char *expr, struct watch *watch, struct err *err)
-{
-	char *bang = strchr(expr, '!'), *colons;
-
-	if (bang && !is_operator(expr, bang)) {
-		if (bang == expr)
-			return err_set(err, "%s: no module before '!'", text);
-		*bang = '\0';
-		watch->module = text_copy(expr);
-		expr = bang + 1;
-	}
-	colons = file_end(expr);
-	if (colons) {
-		*colons = '\0';
-		watch->file = text_copy(expr);
-		expr = colons + 2;
-	}
-	if (!*expr)
-		return err_set(err, "%s: no variable is named", text);
-	if (strncmp(expr, "0x", 2) == 0)
-		return err_set(err, "%s: an address stands alone, without a module or a file", text);
-	if (*expr == '*' || *expr == '&' || (*expr == '(' && strncmp(expr, "(anonymous", 10) != 0) ||
-		has_member(expr))
-		return err_set(err,
-			"%s: members, elements and pointers are not supported; "
-			"name a variable, name+OFFSET, or 0xADDRESS/LENGTH",
-			text);
-	watch->name = text_copy(expr);
-	return 0;
-}
-
 static int expr_parse(const char *text, char *expr, struct watch *watch, struct err *err)
 {
 	if (access_cut(text, expr, watch, err) || length_cut(text, expr, watch, err))
@@ -211,7 +158,7 @@ static int expr_parse(const char *text, char *expr, struct watch *watch, struct 
 		return address_parse(text, expr, watch, err);
 	if (offset_cut(text, expr, watch, err))
 		return -1;
-	return name_parse(text, expr, watch, err);
+	return watch_expr_parse(text, expr, watch, err);
 }
 
 int watch_parse(const char *text, struct watch *watch, struct err *err)
@@ -234,8 +181,32 @@ int watch_parse(const char *text, struct watch *watch, struct err *err)
 	return result;
 }
 
+static char *copy_or_null(const char *text)
+{
+	return text ? text_copy(text) : NULL;
+}
+
+struct watch watch_copy(const struct watch *watch)
+{
+	struct watch copy = *watch;
+
+	copy.text = copy_or_null(watch->text);
+	copy.module = copy_or_null(watch->module);
+	copy.file = copy_or_null(watch->file);
+	copy.name = copy_or_null(watch->name);
+	copy.steps = mem_new(watch->n_steps + 1, sizeof(*copy.steps));
+	for (size_t i = 0; i < watch->n_steps; i++) {
+		copy.steps[i] = watch->steps[i];
+		copy.steps[i].name = copy_or_null(watch->steps[i].name);
+	}
+	return copy;
+}
+
 void watch_fini(struct watch *watch)
 {
+	for (size_t i = 0; i < watch->n_steps; i++)
+		free(watch->steps[i].name);
+	free(watch->steps);
 	free(watch->text);
 	free(watch->module);
 	free(watch->file);

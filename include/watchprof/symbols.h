@@ -5,6 +5,7 @@
 
 #include "watchprof/err.h"
 #include "watchprof/profile.h"
+#include "watchprof/value_type.h"
 #include "watchprof/watch.h"
 
 #include <stdbool.h>
@@ -53,11 +54,15 @@ enum resolve_result {
 	RESOLVE_REFUSED, /* ambiguous, thread-local, without a size, ...; err tells */
 };
 
-/* Find what a watch means in this process. On RESOLVE_FOUND *span is where, and *object
- * describes it for the report (owned by the caller). *module is 0, or of a thread-local variable the
+/* Find what a watch means in this process, as it is now: pointers are followed through its memory.
+ * On RESOLVE_FOUND *span is where, and *object describes it for the report (owned by the caller). *module is 0, or of a thread-local variable the
  * address of its module (see struct arming). */
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
 	struct span *span, uint64_t *module, char **object, struct err *err);
+
+/* The type of what symbols_resolve() found last; its kind is VALUE_OTHER where that is not known.
+ * It lives until the next call. */
+const struct value_type *symbols_type(const struct symbols *symbols);
 
 /* Write a line for each variable of the symbol tables, the executable's first: name, size, type, section, module
  * and FILE:LINE, with tabs between and "-" for what is not known. pattern: only names that match it, or

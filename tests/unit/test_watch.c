@@ -23,6 +23,7 @@ struct good {
 	int64_t offset;
 	uint64_t address, length;
 	int access;
+	const char *steps; /* as steps_text() writes them */
 };
 
 /* A text that must be refused, and a part of the reason. */
@@ -35,13 +36,46 @@ static bool same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* The steps as text: * .NAME [N] (TYPE) */
+static char *steps_text(const struct watch *watch)
+{
+	char *text = text_copy("");
+
+	for (size_t i = 0; i < watch->n_steps; i++) {
+		const struct step *step = &watch->steps[i];
+		char *before = text;
+
+		if (step->kind == STEP_DEREF)
+			text = text_format("%s*", before);
+		else if (step->kind == STEP_MEMBER)
+			text = text_format("%s.%s", before, step->name);
+		else if (step->kind == STEP_ELEMENT)
+			text = text_format("%s[%llu]", before, (unsigned long long)step->index);
+		else
+			text = text_format("%s(%s)", before, step->name);
+		free(before);
+	}
+	return text;
+}
+
+static bool has_steps(const struct watch *watch, const char *expected)
+{
+	char *text = steps_text(watch);
+	bool is_same = strcmp(text, expected ? expected : "") == 0;
+
+	if (!is_same)
+		print_error("%s: steps %s\n", watch->text, text);
+	free(text);
+	return is_same;
+}
+
 static bool is_taken_for(const struct watch *watch, const struct good *good)
 {
 	return same(watch->text, good->text) && same(watch->module, good->module) &&
 	       same(watch->file, good->file) && same(watch->name, good->name) &&
 	       watch->offset == good->offset && watch->length == good->length &&
 	       (int)watch->access == good->access &&
-	       (watch->name || watch->address == good->address);
+	       (watch->name || watch->address == good->address) && has_steps(watch, good->steps);
 }
 
 static const char *shown(const char *text)
@@ -490,23 +524,166 @@ static void test_filters_with_colons_refused(void **state)
 	bads_check(bads, ARRAY_LEN(bads));
 }
 
-static void test_members_refused(void **state)
+static void test_members(void **state)
 {
-	static const struct bad bads[] = {
-		{"a[3]", "not supported"},
-		{"a.b[3].c:w", "not supported"},
-		{"p->x", "not supported"},
-		{"p->x/4:w", "not supported"},
-		{"*p", "not supported"},
-		{"*p/4:w", "not supported"},
-		{"&v", "not supported"},
-		{"(struct s *)p", "not supported"},
-		{"a.c::*p", "not supported"},
-		{"mod!a[0]", "not supported"},
+	static const struct good goods[] = {
+		{"a.b", .name = "a.b", .access = RW},
+		{"a[3]", .name = "a", .steps = "[3]", .access = RW},
+		{"a[0x10]/4:w", .name = "a", .steps = "[16]", .length = 4, .access = W},
+		{"a.b[3].c:w", .name = "a.b", .steps = "[3].c", .access = W},
+		{"m[1][2]+4", .name = "m", .steps = "[1][2]", .offset = 4, .access = RW},
+		{"p->x", .name = "p", .steps = "*.x", .access = RW},
+		{"p->x-8/4:w", .name = "p", .steps = "*.x", .offset = -8, .length = 4, .access = W},
+		{"p->x.y[2]", .name = "p", .steps = "*.x.y[2]", .access = RW},
+		{"p -> x . y [2]", .name = "p ", .steps = "*.x.y[2]", .access = RW},
+		{"g.p->q->r", .name = "g.p", .steps = "*.q*.r", .access = RW},
+		{"p->t.0", .name = "p", .steps = "*.t.0", .access = RW},
+		{"p->base::x", .name = "p", .steps = "*.base::x", .access = RW},
+		{"p->box<a.b, int>::x[1]", .name = "p", .steps = "*.box<a.b, int>::x[1]", .access = RW},
+		{"*p", .name = "p", .steps = "*", .access = RW},
+		{"**p", .name = "p", .steps = "**", .access = RW},
+		{"* p/4:w", .name = "p", .steps = "*", .length = 4, .access = W},
+		{"*p->q", .name = "p", .steps = "*.q*", .access = RW},
+		{"*p[2]", .name = "p", .steps = "[2]*", .access = RW},
+		{"(*p).x", .name = "p", .steps = "*.x", .access = RW},
+		{"(*p)[2]:w", .name = "p", .steps = "*[2]", .access = W},
+		{"*(p)+8", .name = "p", .steps = "*", .offset = 8, .access = RW},
+		{"((a)).b[1]", .name = "a", .steps = ".b[1]", .access = RW},
+		{"(*(*p).q).r", .name = "p", .steps = "*.q*.r", .access = RW},
+		{"ns::v[2].x:w", .name = "ns::v", .steps = "[2].x", .access = W},
+		{"(anonymous namespace)::p->x", .name = "(anonymous namespace)::p", .steps = "*.x", .access = RW},
+		{"*(anonymous namespace)::p", .name = "(anonymous namespace)::p", .steps = "*", .access = RW},
+		{"t<a->b>::v->x", .name = "t<a->b>::v", .steps = "*.x", .access = RW},
+		{"tag[abi:cxx11][3]:w", .name = "tag[abi:cxx11]", .steps = "[3]", .access = W},
+		{"f(int)::n[1]", .name = "f(int)::n", .steps = "[1]", .access = RW},
+		{"main.list[2].next->val:w", .name = "main.list", .steps = "[2].next*.val", .access = W},
 	};
 
 	(void)state;
+	goods_check(goods, ARRAY_LEN(goods));
+}
+
+static void test_members_with_files(void **state)
+{
+	static const struct good goods[] = {
+		{"a.c::v.x[1]", .file = "a.c", .name = "v.x", .steps = "[1]", .access = RW},
+		{"src/a.c::p->x/4:w", .file = "src/a.c", .name = "p", .steps = "*.x", .length = 4, .access = W},
+		{"*a.c::p", .file = "a.c", .name = "p", .steps = "*", .access = RW},
+		{"a.c::*p", .file = "a.c", .name = "p", .steps = "*", .access = RW},
+		{"libx.so.1!v.x", .module = "libx.so.1", .name = "v.x", .access = RW},
+		{"libx.so!a[0]", .module = "libx.so", .name = "a", .steps = "[0]", .access = RW},
+		{"*libx-2.so!a.c::p->q", .module = "libx-2.so", .file = "a.c", .name = "p", .steps = "*.q*", .access = RW},
+		{"libx.so!*p", .module = "libx.so", .name = "p", .steps = "*", .access = RW},
+		{"(*libx.so!p).x:w", .module = "libx.so", .name = "p", .steps = "*.x", .access = W},
+		{"p->x::y.z", .name = "p", .steps = "*.x::y.z", .access = RW},
+	};
+
+	(void)state;
+	goods_check(goods, ARRAY_LEN(goods));
+}
+
+static void test_casts(void **state)
+{
+	static const struct good goods[] = {
+		{"(struct s *)0x7f12->x", .address = 0x7f12, .steps = "(struct s)*.x", .access = RW},
+		{"((struct s *)0x7f12)->x:w", .address = 0x7f12, .steps = "(struct s)*.x", .access = W},
+		{"*(T*)0x7f12", .address = 0x7f12, .steps = "(T)*", .access = RW},
+		{"(T *)0xABC", .address = 0xabc, .steps = "(T)", .access = RW},
+		{"(ns::box<int, a.b> *)0x10[3]/4:w", .address = 0x10, .steps = "(ns::box<int, a.b>)[3]", .length = 4,
+			.access = W},
+		{"(unsigned long ** )0x10+8", .address = 0x10, .steps = "(unsigned long *)", .offset = 8, .access = RW},
+		{"libx.so!(struct s *)0x10->x", .module = "libx.so", .address = 0x10, .steps = "(struct s)*.x",
+			.access = RW},
+		{"(struct s *)p", .name = "p", .steps = "(struct s)", .access = RW},
+		{"((struct s *)p)->x", .name = "p", .steps = "(struct s)*.x", .access = RW},
+		{"((struct s *)p->q)->x", .name = "p", .steps = "*.q(struct s)*.x", .access = RW},
+		{"*(int *)*pp", .name = "pp", .steps = "*(int)*", .access = RW},
+	};
+
+	(void)state;
+	goods_check(goods, ARRAY_LEN(goods));
+}
+
+static void test_members_refused(void **state)
+{
+	static const struct bad bads[] = {
+		{"a[-1]", "negative element, '-1'"},
+		{"a[]", "bad element ''"},
+		{"a[i]", "bad element 'i'"},
+		{"a[1x]", "bad element '1x'"},
+		{"a[1 ]", "bad element '1 '"},
+		{"a[99999999999999999999]", "bad element"},
+		{"a[1", "'[' without ']'"},
+		{"a[1]b", "what does 'b' mean"},
+		{"[1]", "no variable"},
+		{"p->", "no member"},
+		{"p->x->", "no member is named behind '->'"},
+		{"a[1].", "no member is named behind '.'"},
+		{"p->.x", "no member"},
+		{"->x", "no variable"},
+		{"*", "no variable"},
+		{"()", "no variable"},
+		{"(*p", "without ')'"},
+		{"&v", "no '&'"},
+		{"(int)p", "no pointer"},
+		{"( * )p", "a cast without a type"},
+		{"(struct s *)", "a cast of what"},
+		{"(struct s)0x7f12->x", "a cast to 'struct s', which is no pointer"},
+		{"(s *)0x", "bad address"},
+		{"(s *)0x10000000000000000", "bad address"},
+		{"(s *)0x12zz", "what does 'zz' mean"},
+		{"(0x12)->x", "stands alone"},
+		{"mod!0x12", "stands alone"},
+		{"a!b!v", "two modules"},
+		{"p->f:x", "without members"},
+		{"*f:x", "without members"},
+		{"(s *)0x10:x", "without members"},
+	};
+	char deep[201];
+
+	(void)state;
 	bads_check(bads, ARRAY_LEN(bads));
+	for (size_t i = 0; i < 200; i += 2)
+		memcpy(deep + i, "->", 2);
+	for (size_t i = 0; i < 200; i += 4)
+		memcpy(deep + i, "a->b", 4);
+	memset(deep, '*', 100);
+	deep[200] = '\0';
+	bads_check(&(struct bad){deep, "more than 64"}, 1);
+	memset(deep + 100, ')', 100);
+	memset(deep, '(', 100);
+	bads_check(&(struct bad){deep, "more than 64"}, 1);
+}
+
+/* A name with dots, read in every way. */
+static void test_shorten(void **state)
+{
+	static const struct {
+		const char *text, *names[4], *steps[4];
+	} all[] = {
+		{"a", {NULL}, {NULL}},
+		{"a.b.c[3]", {"a.b", "a"}, {".c[3]", ".b.c[3]"}},
+		{"t<1.5>::v.f(x.y)::n.0", {"t<1.5>::v.f(x.y)::n", "t<1.5>::v"}, {".0", ".f(x.y)::n.0"}},
+		{".a.", {NULL}, {NULL}},
+		{"a..b", {"a."}, {".b"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct watch watch, copy;
+		struct err err = {0};
+
+		assert_int_equal(watch_parse(all[i].text, &watch, &err), 0);
+		copy = watch_copy(&watch);
+		watch_fini(&watch);
+		for (size_t j = 0; all[i].names[j]; j++) {
+			assert_true(watch_name_shorten(&copy));
+			assert_string_equal(copy.name, all[i].names[j]);
+			assert_true(has_steps(&copy, all[i].steps[j]));
+		}
+		assert_false(watch_name_shorten(&copy));
+		watch_fini(&copy);
+	}
 }
 
 static void test_huge(void **state)
@@ -563,7 +740,7 @@ static void test_combinations(void **state)
 		char *text = text_format("%s%s%s%s%s%s%s%s", module ? module : "",
 			module ? "!" : "", file ? file : "", file ? "::" : "", name, offsets[o],
 			lengths[l], accesses[a]);
-		struct good good = {text, module, file, name, offset[o], 0, length[l], access[a]};
+		struct good good = {text, module, file, name, offset[o], 0, length[l], access[a], NULL};
 
 		failures += good_check(&good);
 		free(text);
@@ -602,9 +779,13 @@ static void random_check(const char *text)
 	}
 	assert_int_equal(err.status, 0);
 	assert_string_equal(watch.text, text);
-	assert_true(watch.name ? *watch.name : watch.length || watch.access == ACCESS_EXECUTE);
-	assert_true(!watch.module || (*watch.module && watch.name));
-	assert_true(!watch.file || (*watch.file && watch.name));
+	assert_true(watch.name ? *watch.name
+			       : watch.length || watch.access == ACCESS_EXECUTE ||
+				       (watch.n_steps && watch.steps[0].kind == STEP_CAST));
+	assert_true(!watch.module || (*watch.module && (watch.name || watch.n_steps)));
+	assert_true(!watch.file || (*watch.file && (watch.name || watch.n_steps)));
+	for (size_t i = 0; i < watch.n_steps; i++)
+		assert_true(!watch.steps[i].name || *watch.steps[i].name);
 	assert_true(watch.offset >= -INT32_MAX && watch.offset <= INT32_MAX);
 	assert_string_not_equal(access_name(watch.access), "?");
 	watch_fini(&watch);
@@ -628,7 +809,8 @@ static void test_random(void **state)
 static void test_mutations(void **state)
 {
 	static const char *const texts[] = {"mod.so.1!src/a.c::ns::v+8/4:rw-", "0x7fffdeadbee8/8:w",
-		"t<(e)-1>::v-4:w", "A::operator!=(A const&):x"};
+		"t<(e)-1>::v-4:w", "A::operator!=(A const&):x", "*m.so!(*a.c::p)[0x3].q->r+8/4:w",
+		"((struct s *)0x7f12)->x[1][2].y", "*(ns::t<a.b> *)p->q"};
 	uint64_t seed = 7;
 
 	(void)state;
@@ -670,7 +852,11 @@ int main(void)
 		cmocka_unit_test(test_nothing_named),
 		cmocka_unit_test(test_filters_refused),
 		cmocka_unit_test(test_filters_with_colons_refused),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_members_with_files),
+		cmocka_unit_test(test_casts),
 		cmocka_unit_test(test_members_refused),
+		cmocka_unit_test(test_shorten),
 		cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_combinations),
 		cmocka_unit_test(test_random),

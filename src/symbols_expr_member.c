@@ -1,0 +1,240 @@
+/* symbols_expr_member.c owns the search for a member of a struct, class or union by its name. */
+#include "symbols_expr_private.h"
+
+#include "watchprof/name.h"
+#include "watchprof/util.h"
+
+#include <ctype.h>
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Deeper classes than anybody writes: such debug info is broken. */
+#define CLASS_DEPTH_MAX 64
+
+/* One search, through classes and what they have. */
+struct member_search {
+	struct symbols *symbols;
+	Dwfl_Module *module;
+	const char *name;
+	char *number; /* how a tuple has it: __0 for 0; or NULL */
+	struct member *member;
+};
+
+/* Where a member or base begins in its struct. False: only the program knows. */
+static bool member_offset(Dwarf_Die *die, uint64_t *offset)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word word;
+	Dwarf_Op *ops;
+	size_t n;
+
+	*offset = 0;
+	if (!dwarf_attr_integrate(die, DW_AT_data_member_location, &attribute))
+		return true; /* of a union; or a bit-field's, which has its bits */
+	if (dwarf_formudata(&attribute, &word) == 0) {
+		*offset = word;
+		return true;
+	}
+	if (dwarf_getlocation(&attribute, &ops, &n) || n != 1 ||
+		(ops[0].atom != DW_OP_plus_uconst && ops[0].atom != DW_OP_constu))
+		return false;
+	*offset = ops[0].number;
+	return true;
+}
+
+static bool is_static(Dwarf_Die *die)
+{
+	return dwarf_tag(die) == DW_TAG_variable || die_flag(die, DW_AT_external) ||
+	       (die_flag(die, DW_AT_declaration) &&
+		       !dwarf_hasattr(die, DW_AT_data_member_location));
+}
+
+static bool is_struct(const struct type *type)
+{
+	switch (type_tag(type)) {
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return true;
+	}
+	return false;
+}
+
+static enum member_result search_type(
+	struct member_search *search, struct type *type, uint64_t offset, int depth);
+
+static enum member_result search_inner(
+	struct member_search *search, Dwarf_Die *die, uint64_t offset, int depth)
+{
+	struct type inner = type_of(die);
+	enum member_result result;
+	uint64_t at;
+	bool is_fixed = member_offset(die, &at);
+
+	type_peel(search->symbols, search->module, &inner);
+	if (depth > CLASS_DEPTH_MAX || !is_struct(&inner))
+		return MEMBER_NONE;
+	result = search_type(search, &inner, offset + at, depth + 1);
+	return result == MEMBER_FOUND && !is_fixed ? MEMBER_VARIES : result;
+}
+
+static enum member_result member_take(
+	struct member_search *search, Dwarf_Die *die, uint64_t offset, bool is_last)
+{
+	uint64_t at;
+
+	if (is_static(die)) {
+		search->member->die = *die;
+		return MEMBER_STATIC;
+	}
+	if (!member_offset(die, &at))
+		return MEMBER_VARIES;
+	*search->member = (struct member){.die = *die, .offset = offset + at, .is_last = is_last};
+	return MEMBER_FOUND;
+}
+
+/* Does nothing but functions and types follow? */
+static bool is_last_member(Dwarf_Die *die, bool is_union)
+{
+	Dwarf_Die next = *die;
+
+	while (!is_union && dwarf_siblingof(&next, &next) == 0) {
+		if (dwarf_tag(&next) == DW_TAG_member && !is_static(&next))
+			return false;
+	}
+	return true;
+}
+
+static enum member_result search_type(
+	struct member_search *search, struct type *type, uint64_t offset, int depth)
+{
+	bool is_union = type_tag(type) == DW_TAG_union_type;
+	enum member_result result = MEMBER_NONE;
+	Dwarf_Die die;
+
+	if (dwarf_child(&type->die, &die))
+		return MEMBER_NONE;
+	do {
+		int tag = dwarf_tag(&die);
+		const char *name = dwarf_diename(&die);
+
+		if (tag != DW_TAG_member && tag != DW_TAG_variable)
+			continue;
+		if (name && (strcmp(name, search->name) == 0 ||
+				    (search->number && strcmp(name, search->number) == 0)))
+			return member_take(search, &die, offset, is_last_member(&die, is_union));
+		if (!name)
+			result = search_inner(search, &die, offset, depth);
+	} while (result == MEMBER_NONE && dwarf_siblingof(&die, &die) == 0);
+	if (result != MEMBER_NONE || dwarf_child(&type->die, &die))
+		return result;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_inheritance)
+			result = search_inner(search, &die, offset, depth);
+	} while (result == MEMBER_NONE && dwarf_siblingof(&die, &die) == 0);
+	return result;
+}
+
+/* Is this the class, by its last component, without blanks? */
+static bool is_class(struct type *type, const char *name)
+{
+	const char *own = dwarf_diename(&type->die), *at = name_last(name);
+
+	while (own && (*own || *at)) {
+		if (*own == ' ' || *at == ' ') {
+			own += *own == ' ';
+			at += *at == ' ';
+		} else if (*own++ != *at++) {
+			return false;
+		}
+	}
+	return own != NULL;
+}
+
+/* Find the class of this name among a class and its bases, then the member in it. */
+static enum member_result search_class(struct member_search *search, const char *class,
+	struct type *type, uint64_t offset, int depth)
+{
+	enum member_result result = MEMBER_NONE;
+	Dwarf_Die die;
+
+	if (is_class(type, class))
+		return search_type(search, type, offset, 0);
+	if (depth > CLASS_DEPTH_MAX || dwarf_child(&type->die, &die))
+		return MEMBER_NONE;
+	do {
+		struct type base;
+		uint64_t at;
+
+		if (dwarf_tag(&die) != DW_TAG_inheritance)
+			continue;
+		base = type_of(&die);
+		type_peel(search->symbols, search->module, &base);
+		if (!is_struct(&base))
+			continue;
+		if (member_offset(&die, &at))
+			result = search_class(search, class, &base, offset + at, depth + 1);
+		else if (search_class(search, class, &base, offset, depth + 1) != MEMBER_NONE)
+			result = MEMBER_VARIES;
+	} while (result == MEMBER_NONE && dwarf_siblingof(&die, &die) == 0);
+	return result;
+}
+
+enum member_result type_member(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	const char *name, struct member *member)
+{
+	const char *last = name_last(name);
+	struct member_search search = {
+		.symbols = symbols, .module = module, .name = last, .member = member};
+	enum member_result result;
+	char *class;
+
+	if (!is_struct(type))
+		return MEMBER_NONE;
+	if (isdigit((unsigned char)*last))
+		search.number = text_format("__%s", last);
+	if (last == name) {
+		result = search_type(&search, type, 0, 0);
+	} else {
+		class = text_format("%.*s", (int)(last - name) - 2, name);
+		result = search_class(&search, class, type, 0, 0);
+		free(class);
+	}
+	free(search.number);
+	return result;
+}
+
+static void members_near(
+	struct member_search *search, struct type *type, struct asked *asked, bool all, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > CLASS_DEPTH_MAX || !is_struct(type) || dwarf_child(&type->die, &die))
+		return;
+	do {
+		const char *name = dwarf_diename(&die);
+		int tag = dwarf_tag(&die);
+		struct named named = {.raw = (char *)name};
+		struct type inner;
+
+		if (tag == DW_TAG_inheritance || (tag == DW_TAG_member && !name)) {
+			inner = type_of(&die);
+			type_peel(search->symbols, search->module, &inner);
+			members_near(search, &inner, asked, all, depth + 1);
+		} else if (name && (tag == DW_TAG_member || tag == DW_TAG_variable)) {
+			if (all)
+				near_keep(asked, name, 0);
+			else
+				near_add(asked, &named);
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+void type_members_near(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	struct asked *asked, bool all)
+{
+	struct member_search search = {.symbols = symbols, .module = module};
+
+	members_near(&search, type, asked, all, 0);
+}

@@ -1,0 +1,81 @@
+/* symbols_expr_private: types of debug information, for symbols_expr.c and symbols_expr_type.c. */
+#ifndef WATCHPROF_SYMBOLS_EXPR_PRIVATE_H
+#define WATCHPROF_SYMBOLS_EXPR_PRIVATE_H
+
+#include "symbols_private.h"
+
+/* A type: a DIE, and what debug information has no DIE for. */
+struct type {
+	Dwarf_Die die;
+	bool is_void;   /* there is no DIE */
+	unsigned stars; /* pointers to it */
+	unsigned dim;   /* of an array: so many dimensions less */
+};
+
+/* The type that a DIE has by DW_AT_type; void where it has none. */
+struct type type_of(Dwarf_Die *die);
+
+/* Take off typedefs and qualifiers; of a mere declaration find the definition, in this module
+ * or another one. */
+void type_peel(struct symbols *symbols, Dwfl_Module *module, struct type *type);
+
+/* The DW_TAG_ of a peeled type; 0: void. */
+unsigned type_tag(const struct type *type);
+
+/* What a peeled pointer or reference points at. */
+struct type type_pointee(struct type *type);
+
+/* Bytes; false: not known. */
+bool type_size(struct type *type, uint64_t *size);
+
+/* As it is written in C, owned by the caller. */
+char *type_name(struct type *type);
+
+/* The type as plain data. The caller fills in bit-fields. */
+void type_describe(
+	struct symbols *symbols, Dwfl_Module *module, struct type type, struct value_type *out);
+
+enum bound {
+	BOUND_KNOWN,
+	BOUND_OPEN,   /* a flexible array */
+	BOUND_VARIES, /* known when the program runs */
+	BOUND_NONE,   /* no array */
+};
+
+/* How many elements a peeled array has. */
+enum bound type_bound(struct type *type, uint64_t *count);
+
+/* The type of an element. */
+struct type type_element(struct type *type);
+
+enum member_result {
+	MEMBER_NONE,
+	MEMBER_FOUND,
+	MEMBER_STATIC, /* of the class, not of the object */
+	MEMBER_VARIES, /* where it lies, only the program knows (virtual bases) */
+};
+
+struct member {
+	Dwarf_Die die;
+	uint64_t offset; /* bytes from the start of the object; of a bit-field without its bits */
+	bool is_last;    /* nothing follows it in its struct */
+};
+
+/* Find a member by name in a peeled struct, class or union: its own, those of anonymous members
+ * in it, then those of its bases. BASE::NAME looks in that base alone. */
+enum member_result type_member(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	const char *name, struct member *member);
+
+/* Keep those names of members that are close to the one asked for; with all, any. */
+void type_members_near(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	struct asked *asked, bool all);
+
+/* Find the type that is written like this; void is one. In module first, then in all that fit the
+ * qualifier of the watch. */
+bool type_parse(struct symbols *symbols, Dwfl_Module *module, const char *qualifier,
+	const char *text, struct type *type, Dwfl_Module **found);
+
+/* A number that is constant; false: there is none, or the program computes it. */
+bool die_number(Dwarf_Die *die, unsigned name, uint64_t *number);
+
+#endif
