@@ -346,7 +346,9 @@ static int prepare_settled(struct session *session, uint64_t *image, struct err 
 		session->main_image = NULL;
 		result = session_prepare(session, err);
 		after = procfs_image(session->pid);
-		if (*image && after == *image)
+		/* A refusal is said twice: the threads of a process that is killed end one by one, and what
+		 * is read through one of them may be missing. */
+		if (*image && after == *image && (result == 0 || i > 0))
 			return result;
 	}
 	*image = 0;

@@ -96,6 +96,7 @@ void symbols_links_forget(struct symbols *symbols)
 	symbols->links = NULL;
 	symbols->n_links = 0;
 	symbols->has_links = symbols->links_broken = false;
+	symbols->exporter = NULL;
 }
 
 const struct link *symbols_link(struct symbols *symbols, Dwfl_Module *module)
@@ -192,25 +193,30 @@ uint64_t symbols_export(struct symbols *symbols, const char *name)
 {
 	size_t n;
 	const struct link *links = symbols_links(symbols, &n);
-	uint64_t found = 0;
+	uint64_t found = symbols->exporter ? module_export(symbols->exporter, name) : 0;
 
-	/* The program's own C library, not that of another namespace. */
+	/* The program's own C library, not that of another namespace. What is asked for mostly is where the
+	 * last was, and nobody has two of it. */
 	for (size_t i = 0; i < n && !found && links[i].space == 0; i++) {
 		Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, links[i].dynamic);
 
 		found = module ? module_export(module, name) : 0;
+		if (found)
+			symbols->exporter = module;
 	}
 	return found;
 }
 
 uint64_t symbols_ready_hook(struct symbols *symbols)
 {
+	uint64_t found;
+
 	/* Since glibc 2.31 dl_open_worker() runs constructors by this function (elf/dl-open.c); one that
 	 * has the placeholder is 2.34 or newer. At the debug function before, up to 2.40, the library is
 	 * mapped and not relocated. */
-	return symbols_export(symbols, "__rtld_version_placeholder")
-		? symbols_export(symbols, "_dl_catch_exception")
-		: 0;
+	symbols->exporter = NULL; /* there are two of it: in the C library, which is found first, and in ld.so */
+	found = symbols_export(symbols, "_dl_catch_exception");
+	return symbols_export(symbols, "__rtld_version_placeholder") ? found : 0;
 }
 
 /* The segment that a thread's own copy of a module's variables begins as. */

@@ -22,6 +22,7 @@ struct symbols {
 	/* The dynamic linker's lists, in its order of search; read when first asked for. */
 	struct link *links;
 	size_t n_links;
+	Dwfl_Module *exporter;	      /* the one that symbols_export() found something in last */
 	bool has_links, links_broken; /* broken: not read to their ends */
 	struct symbols_source *source; /* may be NULL */
 	Dwfl_Callbacks callbacks;

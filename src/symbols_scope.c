@@ -128,72 +128,96 @@ static bool is_symbolic(Dwfl_Module *module)
 		(dynamic_next(module, DT_FLAGS, &j, &entry, &string) && entry.d_un.d_val & DF_SYMBOLIC);
 }
 
-static bool is_called(Dwfl_Module *module, const char *needed)
+/* One module of the program's namespace. */
+struct member {
+	Dwfl_Module *module;
+	const char *path, *base, *soname; /* what it may be called by others; soname may be NULL */
+	bool is_global; /* every module looks in it */
+	bool is_done;	/* what it needs was marked, too */
+};
+
+static struct member member_of(Dwfl_Module *module)
 {
-	const char *path = module_path(module), *slash = strrchr(path, '/'), *name;
+	struct member member = {.module = module, .path = module ? module_path(module) : ""};
+	const char *slash = strrchr(member.path, '/');
 	GElf_Dyn entry;
 	int i = 0;
 
-	if (strcmp(slash ? slash + 1 : path, needed) == 0 || strcmp(path, needed) == 0)
-		return true;
-	return dynamic_next(module, DT_SONAME, &i, &entry, &name) && name && strcmp(name, needed) == 0;
+	member.base = slash ? slash + 1 : member.path;
+	dynamic_next(module, DT_SONAME, &i, &entry, &member.soname);
+	return member;
 }
 
-/* Mark what a module needs. Returns whether anything was not marked before. */
-static bool mark_needed(Dwfl_Module *const *modules, size_t n, size_t of, bool *marks)
+static bool is_called(const struct member *member, const char *needed)
+{
+	return strcmp(member->base, needed) == 0 || strcmp(member->path, needed) == 0 ||
+		(member->soname && strcmp(member->soname, needed) == 0);
+}
+
+/* The modules of the program's namespace, in order of search; the caller frees them. */
+static struct member *members_of(struct symbols *symbols, size_t *n)
+{
+	size_t n_links;
+	const struct link *links = symbols_links(symbols, &n_links);
+	struct member *members = mem_new(n_links + 1, sizeof(*members));
+
+	*n = 0;
+	for (size_t i = 0; i < n_links && links[i].space == 0; i++)
+		members[(*n)++] = member_of(dwfl_addrmodule(symbols->dwfl, links[i].dynamic));
+	return members;
+}
+
+static void mark_needed(struct member *members, size_t n, struct member *of)
 {
 	const char *needed;
 	GElf_Dyn entry;
-	bool any = false;
 	int i = 0;
 
-	while (dynamic_next(modules[of], DT_NEEDED, &i, &entry, &needed)) {
-		for (size_t j = 0; needed && j < n; j++) {
-			if (marks[j] || !modules[j] || !is_called(modules[j], needed))
-				continue;
-			marks[j] = any = true;
-		}
+	of->is_done = true;
+	while (dynamic_next(of->module, DT_NEEDED, &i, &entry, &needed)) {
+		for (size_t j = 0; needed && j < n; j++)
+			members[j].is_global |= is_called(&members[j], needed);
 	}
-	return any;
 }
 
 /* Mark what the program was started with, where every module looks first: itself, what it needs, and
  * what was loaded before that (LD_PRELOAD), with what those need. */
-static void mark_global(Dwfl_Module *const *modules, size_t n, bool *marks)
+static void mark_global(struct member *members, size_t n)
 {
 	bool any = n > 0;
-	size_t first;
 
 	if (n > 0)
-		marks[0] = true;
+		members[0].is_global = true;
 	while (any) {
+		size_t first = 1;
+
 		any = false;
-		for (size_t i = 0; i < n; i++)
-			any |= marks[i] && mark_needed(modules, n, i, marks);
-		for (first = 1; first < n && !marks[first]; first++)
-			;
+		for (size_t i = 0; i < n; i++) {
+			if (!members[i].is_global || members[i].is_done)
+				continue;
+			mark_needed(members, n, &members[i]);
+			any = true;
+		}
+		while (first < n && !members[first].is_global)
+			first++;
 		for (size_t i = 1; first < n && i < first; i++) {
-			any |= !marks[i];
-			marks[i] = true;
+			any |= !members[i].is_global;
+			members[i].is_global = true;
 		}
 	}
 }
 
-/* The first of a list of modules that exports a name. */
+/* The first definition of a name where every module looks for it. */
 static bool global_find(struct symbols *symbols, const char *name, const char *version, struct definition *out)
 {
-	size_t n_links, n = 0;
-	const struct link *links = symbols_links(symbols, &n_links);
-	Dwfl_Module **modules = mem_new(n_links + 1, sizeof(*modules));
-	bool *marks = mem_new(n_links + 1, sizeof(*marks)), is_found = false;
+	size_t n;
+	struct member *members = members_of(symbols, &n);
+	bool is_found = false;
 
-	for (size_t i = 0; i < n_links && links[i].space == 0; i++)
-		modules[n++] = dwfl_addrmodule(symbols->dwfl, links[i].dynamic);
-	mark_global(modules, n, marks);
+	mark_global(members, n);
 	for (size_t i = 0; i < n && !is_found; i++)
-		is_found = marks[i] && exported(modules[i], name, version, out);
-	free(marks);
-	free(modules);
+		is_found = members[i].is_global && exported(members[i].module, name, version, out);
+	free(members);
 	return is_found;
 }
 
@@ -221,20 +245,17 @@ bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name,
 bool symbols_has_needed(struct symbols *symbols)
 {
 	size_t n;
-	const struct link *links = symbols_links(symbols, &n);
+	struct member *members = members_of(symbols, &n);
 	const char *needed;
 	GElf_Dyn entry;
-	bool any = false;
+	bool any = false, is_there = false;
 	int i = 0;
 
-	while (dynamic_next(symbols->exe, DT_NEEDED, &i, &entry, &needed)) {
+	while (!is_there && dynamic_next(symbols->exe, DT_NEEDED, &i, &entry, &needed)) {
 		any = true;
-		for (size_t j = 0; needed && j < n && links[j].space == 0; j++) {
-			Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, links[j].dynamic);
-
-			if (module && is_called(module, needed))
-				return true;
-		}
+		for (size_t j = 0; needed && j < n; j++)
+			is_there |= is_called(&members[j], needed);
 	}
-	return !any;
+	free(members);
+	return is_there || !any;
 }
