@@ -41,6 +41,12 @@ void session_signals(sigset_t *set)
 
 void session_warn(struct session *session, char *text)
 {
+	for (size_t i = 0; i < session->n_warnings; i++) {
+		if (strcmp(session->warnings[i], text) == 0) {
+			free(text); /* said already */
+			return;
+		}
+	}
 	session->warnings =
 		mem_resize(session->warnings, session->n_warnings + 1, sizeof(*session->warnings));
 	session->warnings[session->n_warnings++] = text;

@@ -110,9 +110,6 @@ static int take_refused(struct session *session, struct session_image *image, si
 static void take_found(struct session *session, struct session_image *image, size_t i, char *object)
 {
 	struct session_watch *watch = &session->watches[i];
-	char *warning = image->modules[i] ? NULL
-					  : symbols_range_warning(image->symbols,
-						    &session->options->watches[i], &image->spans[i]);
 
 	image->state[i] = WATCH_ARMED;
 	image->is_new[i] = true;
@@ -123,6 +120,15 @@ static void take_found(struct session *session, struct session_image *image, siz
 	} else {
 		free(object);
 	}
+}
+
+/* What is odd about a watch that is armed. (Of one that is refused, nothing but that is said.) */
+static void warn_of_range(struct session *session, struct session_image *image, size_t i)
+{
+	char *warning = image->modules[i] ? NULL
+					  : symbols_range_warning(image->symbols,
+						    &session->options->watches[i], &image->spans[i]);
+
 	if (warning)
 		session_warn(session, warning);
 }
@@ -306,6 +312,7 @@ static void take_armed(struct session *session, struct session_image *image)
 		if (!image->is_new[i])
 			continue;
 		image->is_new[i] = false;
+		warn_of_range(session, image, i);
 		if (image == session->main_image || !last->len) {
 			*last = image->spans[i];
 			session->watches[i].is_tls = image->modules[i] != 0;
