@@ -52,12 +52,15 @@ bool symbols_is_consistent(struct symbols *symbols, const struct loader *loader)
 static void links_add(struct symbols *symbols, uint64_t first, unsigned space)
 {
 	struct link_map map;
+	uint64_t previous = 0;
 
 	for (uint64_t at = first; at && symbols->n_links < LINKS_MAX; at = (uint64_t)(uintptr_t)map.l_next) {
-		if (!read_at(symbols, at, &map, sizeof(map))) {
+		/* The way back must be the way that we came: a list that is being changed, or a circle. */
+		if (!read_at(symbols, at, &map, sizeof(map)) || (uint64_t)(uintptr_t)map.l_prev != previous) {
 			symbols->links_broken = true;
 			return;
 		}
+		previous = at;
 		symbols->links =
 			mem_resize(symbols->links, symbols->n_links + 1, sizeof(*symbols->links));
 		symbols->links[symbols->n_links++] = (struct link){

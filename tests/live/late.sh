@@ -117,6 +117,12 @@ go
 wait "$prof"
 is "attached before its libraries are loaded" "$(rows "$tmp/report" v:w | sort -k 2 | tr '\n' ' ')" "10 a_bump 20 b_bump "
 
+target "$BIN/circle"
+attach -e v:w
+go
+wait "$prof"
+is "a list of libraries without an end" "$(rows "$tmp/report" v:w)" "10 main"
+
 launch -q -e pv:w -- sh -c "exec env A=1 '$BIN/plugins' open:'$plugin' write:10"
 is "through other programs" "$(result pv:w) $status" "3 construct 2 destruct 10 plugin_write armed yes 0"
 done_testing
