@@ -283,6 +283,8 @@ int session_prepare(struct session *session, struct err *err)
 	if (resolve_missing(session, image, &n_found, err))
 		return -1;
 	session_choose_hook(session, image);
+	if (!session->engine)
+		symbols_warm(image->symbols);
 	if (plan(session, image, err))
 		return -1;
 	session->has_run = true;

@@ -4,6 +4,7 @@
 #include "watchprof/util.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
 #include <inttypes.h>
@@ -248,6 +249,13 @@ static void debug_locate(struct symbols *symbols, Dwfl_Module *module, struct lo
 	out->file = symbols->file;
 	out->function = symbols->function;
 	inlined_find(symbols, &unit, out->addr - bias, out);
+}
+
+void symbols_warm(struct symbols *symbols)
+{
+	struct loc loc;
+
+	symbols_locate(symbols, procfs_auxv(symbols->pid, AT_ENTRY), &loc);
 }
 
 /* Code that no file is mapped for: the program's own list of what it has compiled tells. */

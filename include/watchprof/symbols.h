@@ -72,6 +72,10 @@ void symbols_list(struct symbols *symbols, const char *pattern, FILE *out);
 /* Where an address lies. The strings live until the next call. */
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
 
+/* Read the tables of the executable that a first symbols_locate() would read, which takes a while where
+ * they are large: while nothing is stopped. Other modules' are read when they are needed. */
+void symbols_warm(struct symbols *symbols);
+
 /* The build-id of the executable in hexadecimal, or NULL; owned by symbols. */
 const char *symbols_build_id(struct symbols *symbols);
 
