@@ -111,6 +111,14 @@ char *model_name(const struct model *model, const char *name)
 	return cell_safe(name && *name ? name : "-", model->is_utf8);
 }
 
+char *model_function(const struct model *model, const struct row *row)
+{
+	char *name = table_cell(COLUMN_FUNCTION, row, NULL), *safe = cell_safe(name, model->is_utf8);
+
+	free(name);
+	return safe;
+}
+
 char *model_place(const struct model *model, const struct loc *loc)
 {
 	char *place, *safe;

@@ -201,6 +201,7 @@ void model_reverse(const struct model *model, struct row *rows, size_t n);
 /* Cells that several views have. */
 char *model_count(uint64_t count, bool is_known);
 char *model_name(const struct model *model, const char *name);
+char *model_function(const struct model *model, const struct row *row);
 char *model_place(const struct model *model, const struct loc *loc);
 char *model_module(const struct model *model, const struct loc *loc);
 char *model_full(const struct model *model, const struct row *row);

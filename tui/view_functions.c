@@ -47,7 +47,7 @@ static void format(struct model *model, const struct report *report, size_t i, s
 			cell_bar(row->share, BAR_WIDTH, model->is_utf8), text_format("%.1f%%", row->share * 100),
 			model_count(row->hits, true), model_rate(model, key(row)),
 			model_count(row->reads, row->reads_known), model_count(row->writes, row->writes_known),
-			model_name(model, row->loc ? row->loc->function : NULL), model_place(model, row->loc),
+			model_function(model, row), model_place(model, row->loc),
 			model_module(model, row->loc)},
 		.full = model_full(model, row)};
 	model_row_place(out, row->loc);

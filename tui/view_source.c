@@ -120,7 +120,7 @@ static void place_format(struct model *model, const struct row *row, struct view
 {
 	const struct loc *loc = row->loc;
 	bool has_line = loc && loc->line;
-	char *name = model_name(model, loc ? loc->function : NULL);
+	char *name = model_function(model, row);
 	char *place = has_line ? model_place(model, loc) : text_format("0x%" PRIx64, loc ? loc->addr : 0);
 
 	*out = (struct view_row){

@@ -85,7 +85,7 @@ static void callees_build(struct model *model, const struct report *report)
 static char *node_name(const struct model *model, size_t i)
 {
 	const struct row *row = &model->raw[i];
-	char *name = model_name(model, row->loc ? row->loc->function : NULL), *text;
+	char *name = model_function(model, row), *text;
 	const char *end = table_path_end(row);
 	int depth = row->n_frames ? row->n_frames - 1 : 0;
 

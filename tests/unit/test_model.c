@@ -374,15 +374,15 @@ static void test_folding(void **state)
 
 	(void)state;
 	press(model, &report, '2');
-	assert_true(selects(model, "- state_set"));
+	assert_true(selects(model, "- state_set (inlined)"));
 	assert_true(shows(model, "- libc.so.6"));
 	press(model, &report, 'x');
-	assert_true(selects(model, "+ state_set"));
+	assert_true(selects(model, "+ state_set (inlined)"));
 	assert_false(shows(model, "- libc.so.6"));
 	press(model, &report, 'x');
 	assert_true(shows(model, "- libc.so.6"));
 	press(model, &report, 'X');
-	assert_false(shows(model, "- update"));
+	assert_false(shows(model, "- state_set"));
 	assert_false(shows(model, "- read_it"));
 	press(model, &report, 'x');
 	assert_true(shows(model, "- state_set"));
