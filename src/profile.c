@@ -94,6 +94,7 @@ void profile_free(struct profile *profile)
 		free((char *)profile->locs[i].loc.module);
 	}
 	free(profile->locs);
+	free(profile->functions);
 	free(profile->paths);
 	free(profile->frame_addrs);
 	free(profile->frame_locs);
@@ -129,6 +130,7 @@ static uint32_t loc_append(struct profile *profile, uint32_t image, bool is_sign
 	loc->unit = keep(found->unit);
 	loc->module = keep(found->module);
 	loc->inlined = NULL;
+	profile_order_add(profile, entry);
 	profile->locs[entry].is_skipped = profile->rules && blame_is_skipped(profile->rules, loc);
 	index_put(&profile->loc_index, loc_hash(profile, entry), entry);
 	profile->n_locs++;

@@ -14,8 +14,12 @@ struct index {
 
 /* Where functions are inlined at a location, the frames that they make follow it, as entries that are not
  * found by address. */
+#define LOC_NONE UINT32_MAX
+
 struct loc_entry {
 	struct loc loc;
+	uint64_t order; /* of its function among all, by name */
+	uint32_t next;	/* location of the same function; LOC_NONE: the last */
 	uint32_t image;
 	bool is_signal;
 	bool is_skipped; /* when it comes to whom to blame */
@@ -23,6 +27,12 @@ struct loc_entry {
 
 /* The image of such entries. */
 #define IMAGE_NONE UINT32_MAX
+
+/* A function that has locations. */
+struct function {
+	uint64_t order;
+	uint32_t loc; /* the one added last */
+};
 
 struct path {
 	uint64_t hash;
@@ -52,6 +62,9 @@ struct profile {
 	size_t n_locs, cap_locs;
 	struct index loc_index;
 
+	struct function *functions; /* by name */
+	size_t n_functions, cap_functions;
+
 	struct path *paths;
 	size_t n_paths, cap_paths;
 	struct index path_index;
@@ -68,9 +81,15 @@ struct profile {
 	uint64_t hits, overrun;
 };
 
+/* Give a new location its place in the order of functions. */
+void profile_order_add(struct profile *profile, uint32_t loc);
+
 /* Functions of one name in different modules or source files are different functions. A function
  * with code that was inlined from a header is one all the same. */
 int profile_function_compare(const struct loc *x, const struct loc *y);
+
+/* The place of its function in the order by name; the same for all locations of one. */
+uint64_t profile_function_order(const struct loc *loc);
 
 /* The count that an answer is sorted by. */
 uint64_t profile_row_weight(const struct row *row, enum sort sort);

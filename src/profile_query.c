@@ -76,17 +76,6 @@ static int text_compare(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-int profile_function_compare(const struct loc *x, const struct loc *y)
-{
-	int order = text_compare(x->function, y->function);
-
-	if (!order)
-		order = text_compare(x->module, y->module);
-	if (!order)
-		order = text_compare(x->unit, y->unit);
-	return order;
-}
-
 /* The same for locations that may be missing. */
 static int loc_compare(const struct loc *x, const struct loc *y)
 {
@@ -362,6 +351,67 @@ void profile_share(const struct profile *profile, struct row *rows, size_t n)
 		rows[i].share = (double)rows[i].hits / (double)profile->count[rows[i].watch].hits;
 }
 
+/* A row and the number that nearly always decides where it stands. */
+struct keyed {
+	uint64_t key;
+	const struct row *row;
+};
+
+struct keyed_sorting {
+	struct sorting *sorting;
+	int (*compare)(const void *, const void *, void *);
+};
+
+static int keyed_compare(const void *a, const void *b, void *context)
+{
+	const struct keyed_sorting *how = context;
+	const struct keyed *x = a, *y = b;
+
+	if (x->row->watch != y->row->watch)
+		return x->row->watch < y->row->watch ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return how->compare(x->row, y->row, how->sorting);
+}
+
+/* A number in the order of row_group_compare(), as far as it goes; the same for all that it does not tell. */
+static uint64_t group_key(const struct row *row, const struct sorting *sorting)
+{
+	const struct loc *loc = sorting->group == GROUP_BLAME ? row->blame : row->loc;
+
+	if (sorting->by_process || sorting->by_thread || sorting->group == GROUP_WATCH)
+		return 0;
+	if (sorting->group == GROUP_PATH)
+		return row->n_frames;
+	if (sorting->group == GROUP_THREAD)
+		return (uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid;
+	return loc ? profile_function_order(loc) : 0;
+}
+
+/* The same for row_order_compare(): most first. */
+static uint64_t order_key(const struct row *row, const struct sorting *sorting)
+{
+	return UINT64_MAX - profile_row_weight(row, sorting->sort);
+}
+
+/* Sort rows by a key, and by compare where it is the same. */
+static void rows_sort(struct row *rows, size_t n, struct sorting *sorting,
+	uint64_t (*key)(const struct row *, const struct sorting *), int (*compare)(const void *, const void *, void *))
+{
+	struct keyed_sorting how = {sorting, compare};
+	struct keyed *keyed = mem_new(n, sizeof(*keyed));
+	struct row *sorted = mem_new(n, sizeof(*sorted));
+
+	for (size_t i = 0; i < n; i++)
+		keyed[i] = (struct keyed){key(&rows[i], sorting), &rows[i]};
+	qsort_r(keyed, n, sizeof(*keyed), keyed_compare, &how);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = *keyed[i].row;
+	memcpy(rows, sorted, n * sizeof(*rows));
+	free(sorted);
+	free(keyed);
+}
+
 struct row *profile_rows(const struct profile *profile, const struct query *query, size_t *n)
 {
 	struct sorting sorting = {profile, query->group, query->sort, query->by_process,
@@ -370,9 +420,9 @@ struct row *profile_rows(const struct profile *profile, const struct query *quer
 
 	for (size_t i = 0; i < *n; i++)
 		row_reduce(&rows[i], query);
-	qsort_r(rows, *n, sizeof(*rows), row_group_compare, &sorting);
+	rows_sort(rows, *n, &sorting, group_key, row_group_compare);
 	*n = rows_merge(rows, *n, &sorting);
-	qsort_r(rows, *n, sizeof(*rows), row_order_compare, &sorting);
+	rows_sort(rows, *n, &sorting, order_key, row_order_compare);
 	if (query->limit)
 		*n = rows_limit(rows, *n, query->limit);
 	for (size_t i = 0; i < *n; i++) {

@@ -1,114 +1,51 @@
 /* profile_tree.c owns the tree of callers: the call paths of a watch, those with the same functions
- * from the access outward put together as far as they agree. */
+ * from the access outward put together as far as they agree. Or from the other end. */
 #include "profile_private.h"
 #include "watchprof/util.h"
 
 #include <stdlib.h>
 
-/* A node; children are a list. */
+/* A path, and what it is sorted by at the depth in work. */
+struct item {
+	uint64_t order;
+	const struct row *row;
+};
+
+/* A node, with the paths that go through it: a stretch of the items. */
 struct node {
 	struct row row;
-	size_t child, next; /* index + 1; 0: none */
+	struct item *items;
+	size_t n;
 };
 
 struct tree {
 	const struct profile *profile;
 	const struct query *query;
-	struct node *nodes;
-	size_t n, cap;
-	size_t first; /* the roots' list */
 	struct row *out;
-	size_t n_out;
+	size_t n_out, cap_out;
 };
 
 /* A frame of a path, counted from where the tree begins. */
-static uint32_t frame_at(const struct tree *tree, const struct row *row, size_t depth)
+static const struct loc *loc_at(const struct tree *tree, const struct row *row, size_t depth)
 {
-	return row->frames[tree->query->is_inverted ? row->n_frames - 1 - depth : depth];
+	return profile_loc(
+		tree->profile, row->frames[tree->query->is_inverted ? row->n_frames - 1 - depth : depth]);
 }
 
-static int frame_compare(const struct tree *tree, const struct row *x, const struct row *y, size_t depth)
+static int item_order(const void *a, const void *b)
 {
-	uint32_t a = frame_at(tree, x, depth), b = frame_at(tree, y, depth);
+	const struct item *x = a, *y = b;
 
-	return a == b ? 0
-		      : profile_function_compare(profile_loc(tree->profile, a), profile_loc(tree->profile, b));
-}
-
-/* Order of paths by their functions, from where the tree begins; then what ends first. */
-static int path_order(const void *a, const void *b, void *context)
-{
-	const struct tree *tree = context;
-	const struct row *x = a, *y = b;
-
-	if (x->watch != y->watch)
-		return x->watch < y->watch ? -1 : 1;
-	for (size_t i = 0; i < x->n_frames && i < y->n_frames; i++) {
-		int order = frame_compare(tree, x, y, i);
-
-		if (order)
-			return order;
-	}
-	return (x->n_frames > y->n_frames) - (x->n_frames < y->n_frames);
-}
-
-static size_t node_add(struct tree *tree, const struct row *row, unsigned depth)
-{
-	if (tree->n == tree->cap) {
-		tree->cap = tree->cap ? tree->cap * 2 : 256;
-		tree->nodes = mem_resize(tree->nodes, tree->cap, sizeof(*tree->nodes));
-	}
-	tree->nodes[tree->n] = (struct node){.row = *row};
-	tree->nodes[tree->n].row.n_frames = (uint16_t)(depth + 1);
-	if (tree->query->is_inverted)
-		tree->nodes[tree->n].row.frames = row->frames + row->n_frames - 1 - depth;
-	tree->nodes[tree->n].row.loc = profile_loc(tree->profile, frame_at(tree, row, depth));
-	tree->nodes[tree->n].row.blame = NULL;
-	tree->nodes[tree->n].row.path = PATH_NONE;
-	tree->nodes[tree->n].row.tid = 0;
-	tree->nodes[tree->n].row.hits = 0; /* those of the rows are added by path_add() */
-	tree->nodes[tree->n].row.reads = 0;
-	tree->nodes[tree->n].row.writes = 0;
-	return ++tree->n;
-}
-
-/* Add the rest of a path below the nodes that it shares with the former one. trail[i] is the node of
- * depth i of the former path, of which n_same are the same. */
-static void path_add(struct tree *tree, const struct row *row, size_t *trail, size_t n_same)
-{
-	for (unsigned depth = (unsigned)n_same; depth < row->n_frames; depth++) {
-		size_t node = node_add(tree, row, depth);
-		size_t *link = depth ? &tree->nodes[trail[depth - 1] - 1].child : &tree->first;
-
-		tree->nodes[node - 1].next = *link;
-		*link = node;
-		trail[depth] = node;
-	}
-	for (size_t depth = 0; depth < row->n_frames; depth++)
-		profile_row_merge(&tree->nodes[trail[depth] - 1].row, row);
-	if (row->n_frames && !tree->query->is_inverted)
-		tree->nodes[trail[row->n_frames - 1] - 1].row.path = row->path;
-}
-
-/* How many functions, from where the tree begins, two paths share. */
-static size_t n_shared(const struct tree *tree, const struct row *x, const struct row *y)
-{
-	size_t i = 0;
-
-	if (x->watch != y->watch)
-		return 0;
-	while (i < x->n_frames && i < y->n_frames && frame_compare(tree, x, y, i) == 0)
-		i++;
-	return i;
+	if (x->row->watch != y->row->watch)
+		return x->row->watch < y->row->watch ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
 static int node_order(const void *a, const void *b, void *context)
 {
-	const struct tree *tree = context;
-	const struct row *x = &tree->nodes[*(const size_t *)a - 1].row;
-	const struct row *y = &tree->nodes[*(const size_t *)b - 1].row;
-	uint64_t x_weight = profile_row_weight(x, tree->query->sort);
-	uint64_t y_weight = profile_row_weight(y, tree->query->sort);
+	const struct query *query = context;
+	const struct row *x = &((const struct node *)a)->row, *y = &((const struct node *)b)->row;
+	uint64_t x_weight = profile_row_weight(x, query->sort), y_weight = profile_row_weight(y, query->sort);
 
 	if (x->watch != y->watch)
 		return x->watch < y->watch ? -1 : 1;
@@ -117,46 +54,114 @@ static int node_order(const void *a, const void *b, void *context)
 	return profile_function_compare(x->loc, y->loc);
 }
 
-/* Write a list of siblings in order, each before its callers. Paths are STACK_DEPTH_MAX
- * deep at most. */
-static void siblings_write(struct tree *tree, size_t first)
+/* Of the paths through a node, the one that it is shown by: that with the most hits; of these, the
+ * one with the lowest addresses. */
+static bool is_better(const struct tree *tree, const struct row *row, const struct row *than, size_t depth)
 {
-	size_t n = 0, of_watch = 0, *order;
+	if (row->hits != than->hits)
+		return row->hits > than->hits;
+	for (size_t i = 0; i <= depth; i++) {
+		uint64_t a = loc_at(tree, row, i)->addr, b = loc_at(tree, than, i)->addr;
 
-	for (size_t i = first; i; i = tree->nodes[i - 1].next)
-		n++;
-	order = mem_new(n + 1, sizeof(*order));
-	n = 0;
-	for (size_t i = first; i; i = tree->nodes[i - 1].next)
-		order[n++] = i;
-	qsort_r(order, n, sizeof(*order), node_order, tree);
-	for (size_t i = 0; i < n; i++) {
-		const struct node *node = &tree->nodes[order[i] - 1];
-		bool is_same = i > 0 && node->row.watch == tree->nodes[order[i - 1] - 1].row.watch;
-
-		of_watch = is_same ? of_watch + 1 : 1;
-		if (tree->query->limit && of_watch > tree->query->limit)
-			continue;
-		tree->out[tree->n_out++] = node->row;
-		siblings_write(tree, node->child);
+		if (a != b)
+			return a < b;
 	}
-	free(order);
+	return false;
+}
+
+/* A node of the items from begin on that have the same function at this depth. Those of paths that
+ * end here are moved to the front, and do not belong to its items. */
+static struct node node_make(const struct tree *tree, struct item *items, size_t n, size_t depth)
+{
+	const struct row *best = items[0].row;
+	struct node node = {.row = {.watch = best->watch, .reads_known = true, .writes_known = true, .path = PATH_NONE}};
+	size_t n_ended = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct item item = items[i];
+
+		if (is_better(tree, item.row, best, depth))
+			best = item.row;
+		profile_row_merge(&node.row, item.row);
+		if (item.row->n_frames != depth + 1)
+			continue;
+		/* Where paths end in several ways, the one that is not whole is told. */
+		if (!tree->query->is_inverted && (node.row.path == PATH_NONE || item.row->path > node.row.path))
+			node.row.path = item.row->path;
+		items[i] = items[n_ended];
+		items[n_ended++] = item;
+	}
+	node.row.pid = best->pid;
+	node.row.frames = best->frames + (tree->query->is_inverted ? best->n_frames - depth - 1 : 0);
+	node.row.n_frames = (uint16_t)(depth + 1);
+	node.row.loc = loc_at(tree, best, depth);
+	node.items = items + n_ended;
+	node.n = n - n_ended;
+	return node;
+}
+
+static void out_put(struct tree *tree, const struct row *row)
+{
+	if (tree->n_out == tree->cap_out) {
+		tree->cap_out = tree->cap_out ? 2 * tree->cap_out : 256;
+		tree->out = mem_resize(tree->out, tree->cap_out, sizeof(*tree->out));
+	}
+	tree->out[tree->n_out++] = *row;
+}
+
+/* Put the items together by their functions at this depth; returns how many nodes that are. */
+static size_t nodes_make(const struct tree *tree, struct item *items, size_t n, size_t depth, struct node *nodes)
+{
+	size_t n_nodes = 0, begin = 0;
+
+	for (size_t i = 0; i < n; i++)
+		items[i].order = profile_function_order(loc_at(tree, items[i].row, depth));
+	qsort(items, n, sizeof(*items), item_order);
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && item_order(&items[begin], &items[i]) == 0)
+			continue;
+		nodes[n_nodes++] = node_make(tree, items + begin, i - begin, depth);
+		begin = i;
+	}
+	qsort_r(nodes, n_nodes, sizeof(*nodes), node_order, (void *)tree->query);
+	return n_nodes;
+}
+
+/* Write the nodes of the items at this depth in order, each before its callers. Paths are
+ * STACK_DEPTH_MAX deep at most, some more with inlined functions. */
+static void siblings_write(struct tree *tree, struct item *items, size_t n, size_t depth)
+{
+	const struct query *query = tree->query;
+	struct node *nodes = mem_new(n, sizeof(*nodes));
+	size_t n_nodes = nodes_make(tree, items, n, depth, nodes), of_watch = 0;
+
+	for (size_t i = 0; i < n_nodes; i++) {
+		of_watch = i > 0 && nodes[i].row.watch == nodes[i - 1].row.watch ? of_watch + 1 : 1;
+		if (query->limit && of_watch > query->limit)
+			continue;
+		nodes[i].row.is_closed = nodes[i].n > 0 && query->opens && !query->opens(query->context, &nodes[i].row);
+		out_put(tree, &nodes[i].row);
+		if (nodes[i].n > 0 && !nodes[i].row.is_closed)
+			siblings_write(tree, nodes[i].items, nodes[i].n, depth + 1);
+	}
+	free(nodes);
 }
 
 struct row *profile_tree(const struct profile *profile, const struct query *query, size_t *n)
 {
 	struct tree tree = {.profile = profile, .query = query};
-	size_t trail[STACK_DEPTH_MAX], n_rows;
+	size_t n_rows, n_items = 0;
 	struct row *rows = profile_site_rows(profile, query, &n_rows);
+	struct item *items = mem_new(n_rows, sizeof(*items));
 
-	qsort_r(rows, n_rows, sizeof(*rows), path_order, &tree);
-	for (size_t i = 0; i < n_rows; i++)
-		path_add(&tree, &rows[i], trail, i ? n_shared(&tree, &rows[i - 1], &rows[i]) : 0);
+	for (size_t i = 0; i < n_rows; i++) {
+		if (rows[i].n_frames)
+			items[n_items++].row = &rows[i];
+	}
+	siblings_write(&tree, items, n_items, 0);
+	free(items);
 	free(rows);
-	tree.out = mem_new(tree.n + 1, sizeof(*tree.out));
-	siblings_write(&tree, tree.first);
-	free(tree.nodes);
 	profile_share(profile, tree.out, tree.n_out);
 	*n = tree.n_out;
-	return tree.out;
+	return tree.out ? tree.out : mem_new(1, sizeof(*tree.out));
 }

@@ -36,7 +36,7 @@ static const struct key_binding bindings[] = {
 	{'\n', NULL, ACTION_DETAILS, NULL, NULL},
 	{KEY_CODE_ESCAPE, "Esc", ACTION_BACK, "back; without a filter", NULL},
 	{'x', "x", ACTION_FOLD, "call paths: fold or unfold below the selected row", NULL},
-	{'X', "X", ACTION_FOLD_ALL, "call paths: fold or unfold everything", NULL},
+	{'X', "X", ACTION_FOLD_ALL, "call paths: fold everything, or only what has few hits", NULL},
 	{KEY_CODE_F3, "/ F3", ACTION_SEARCH, "search a text in the rows", "F3 Search"},
 	{'/', NULL, ACTION_SEARCH, NULL, NULL},
 	{'n', "n", ACTION_SEARCH_NEXT, "search on", NULL},

@@ -33,12 +33,8 @@ static void rows_clear(struct model *model)
 			row_clear(&model->rows[i]);
 	}
 	free(model->rows);
-	free(model->node_keys);
-	free(model->node_folded);
 	model->rows = NULL;
 	model->n_rows = 0;
-	model->node_keys = NULL;
-	model->node_folded = NULL;
 }
 
 void model_free(struct model *model)
@@ -53,7 +49,7 @@ void model_free(struct model *model)
 	free(model->filter);
 	free(model->search);
 	free(model->wanted);
-	free(model->toggled);
+	free(model->folds);
 	free(model->wish_text);
 	free(model->message);
 	free(model);

@@ -214,25 +214,23 @@ static void act_watches(struct model *model)
 
 static void act_fold(struct model *model)
 {
-	uint64_t key = model->node_keys && model->selected < model->n_rows ? model->node_keys[model->selected] : 0;
+	uint64_t key = model->selected < model->n_rows ? model->rows[model->selected].fold_key : 0;
+	size_t i = 0;
 
 	if (!key)
 		return;
+	while (i < model->n_folds && model->folds[i].key != key)
+		i++;
+	if (i == model->n_folds)
+		model->folds = mem_resize(model->folds, ++model->n_folds, sizeof(*model->folds));
+	model->folds[i] = (struct fold){key, !model->rows[model->selected].is_folded};
 	model->is_stale = true;
-	for (size_t i = 0; i < model->n_toggled; i++) {
-		if (model->toggled[i] == key) {
-			model->toggled[i] = model->toggled[--model->n_toggled];
-			return;
-		}
-	}
-	model->toggled = mem_resize(model->toggled, model->n_toggled + 1, sizeof(*model->toggled));
-	model->toggled[model->n_toggled++] = key;
 }
 
 static void act_fold_all(struct model *model)
 {
 	model->is_all_folded = !model->is_all_folded;
-	model->n_toggled = 0;
+	model->n_folds = 0;
 	model->is_stale = true;
 }
 

@@ -34,7 +34,8 @@ struct view_row {
 	char *full;		/* the line below the rows, for the selected one */
 	char *file;		/* where its code is: for the view of the source; NULL: not known */
 	unsigned line;
-	bool is_hot;
+	uint64_t fold_key; /* of a node of the tree that has others below it; else 0 */
+	bool is_hot, is_folded;
 };
 
 /* A way to look at the counts. */
@@ -136,6 +137,11 @@ struct source {
 void source_open(struct source *source, const struct model_eyes *eyes, pid_t pid, const char *path);
 void source_fini(struct source *source);
 
+struct fold {
+	uint64_t key;
+	bool is_folded;
+};
+
 /* Counts of a watch over the run. */
 struct watch_sample {
 	uint64_t hits;
@@ -163,8 +169,8 @@ struct model {
 	enum source_choice choice;
 	char *wanted; /* source file to show, and its line */
 	unsigned wanted_line;
-	uint64_t *toggled; /* nodes of the tree that are not as is_all_folded says */
-	size_t n_toggled;
+	struct fold *folds; /* nodes of the tree that the user has folded or unfolded */
+	size_t n_folds;
 	struct prompt prompt;
 	struct pager pager;
 	struct frontend_wish wish;
@@ -177,8 +183,6 @@ struct model {
 	struct view_row *rows;
 	size_t n_rows;
 	size_t selected_rank; /* what the view says to select, once: row + 1 */
-	uint64_t *node_keys;  /* of the tree, by row */
-	bool *node_folded;
 	struct rates rates;
 	struct source source;
 	struct watch_sample watches[WATCHES_MAX];

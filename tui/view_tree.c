@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOLD_SHARE 0.01
 #define INDENT_MAX 40 /* deeper nodes stand below each other */
 
 static const struct view_column columns[] = {
@@ -18,45 +19,33 @@ static const struct view_column columns[] = {
 	{.name = "module", .is_flexible = true, .importance = 7},
 };
 
-static bool is_folded(const struct model *model, uint64_t key)
+/* A node from sample to sample: the functions down to it. */
+static uint64_t node_key(const struct model *model, const struct row *node)
 {
-	for (size_t i = 0; i < model->n_toggled; i++) {
-		if (model->toggled[i] == key)
-			return !model->is_all_folded;
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < node->n_frames; i++) {
+		size_t frame = model->view == &view_callees ? node->n_frames - 1 - i : i;
+		const char *name = profile_loc(model->report->profile, node->frames[frame])->function;
+
+		name = name ? name : "?";
+		key = hash_bytes(key + 1, name, strlen(name));
 	}
-	return model->is_all_folded;
+	return key;
 }
 
-static uint64_t node_key(uint64_t parent, const struct row *row)
+/* Unfolded by the user or not; where nothing was said, what is too little to matter is folded. */
+static bool node_opens(void *context, const struct row *node)
 {
-	const char *name = row->loc && row->loc->function ? row->loc->function : "?";
+	const struct model *model = context;
+	uint64_t key = model->n_folds ? node_key(model, node) : 0;
 
-	return hash_bytes(parent + 1, name, strlen(name));
-}
-
-/* Leave out what lies below folded nodes. The rows are in the order of a walk through the tree. */
-static void fold(struct model *model)
-{
-	uint64_t trail[STACK_DEPTH_MAX + 1] = {0};
-	size_t kept = 0, folded_depth = SIZE_MAX;
-
-	model->node_keys = mem_new(model->n_raw, sizeof(*model->node_keys));
-	model->node_folded = mem_new(model->n_raw, sizeof(*model->node_folded));
-	for (size_t i = 0; i < model->n_raw; i++) {
-		size_t depth = model->raw[i].n_frames ? model->raw[i].n_frames - 1U : 0;
-		bool has_children = i + 1 < model->n_raw && model->raw[i + 1].n_frames > model->raw[i].n_frames;
-
-		if (depth > folded_depth)
-			continue;
-		folded_depth = SIZE_MAX;
-		trail[depth + 1] = node_key(trail[depth], &model->raw[i]);
-		if (has_children && is_folded(model, trail[depth + 1]))
-			folded_depth = depth;
-		model->node_keys[kept] = has_children ? trail[depth + 1] : 0;
-		model->node_folded[kept] = folded_depth == depth;
-		model->raw[kept++] = model->raw[i];
+	for (size_t i = 0; i < model->n_folds; i++) {
+		if (model->folds[i].key == key)
+			return !model->folds[i].is_folded;
 	}
-	model->n_raw = kept;
+	return !model->is_all_folded &&
+		(double)node->hits >= FOLD_SHARE * (double)profile_count(model->report->profile, node->watch).hits;
 }
 
 static void tree_build(struct model *model, const struct report *report, bool is_inverted)
@@ -64,12 +53,20 @@ static void tree_build(struct model *model, const struct report *report, bool is
 	struct query query = {.sort = model->sort,
 		.filter = model->filter,
 		.is_inverted = is_inverted,
+		.opens = node_opens,
+		.context = model,
 		.watches = 1ULL << model->watch};
 
 	model->raw = profile_tree(report->profile, &query, &model->n_raw);
-	fold(model);
 	model->n_rows = model->n_raw;
 	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
+}
+
+static bool has_children(const struct model *model, size_t i)
+{
+	const struct row *row = &model->raw[i];
+
+	return row->is_closed || (i + 1 < model->n_raw && row[1].n_frames > row->n_frames);
 }
 
 static void callers_build(struct model *model, const struct report *report)
@@ -90,9 +87,7 @@ static char *node_name(const struct model *model, size_t i)
 	int depth = row->n_frames ? row->n_frames - 1 : 0;
 
 	text = text_format("%*s%c %s%s%s", depth < INDENT_MAX ? depth : INDENT_MAX, "",
-		!model->node_keys[i]	 ? ' '
-		: model->node_folded[i] ? '+'
-					 : '-',
+		!has_children(model, i) ? ' ' : row->is_closed ? '+' : '-',
 		name, end ? " < " : "", end ? end : "");
 	free(name);
 	return text;
@@ -103,7 +98,9 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	const struct row *row = &model->raw[i];
 
 	(void)report;
-	*out = (struct view_row){.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8),
+	*out = (struct view_row){.fold_key = has_children(model, i) ? node_key(model, row) : 0,
+		.is_folded = row->is_closed,
+		.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8),
 					 text_format("%.1f%%", row->share * 100), model_count(row->hits, true),
 					 model_count(row->reads, row->reads_known),
 					 model_count(row->writes, row->writes_known), node_name(model, i),

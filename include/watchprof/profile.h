@@ -69,6 +69,8 @@ enum sort {
 	SORT_NAME, /* of the function, or of those of the path */
 };
 
+struct row;
+
 struct query {
 	enum group group;
 	enum sort sort;
@@ -80,6 +82,10 @@ struct query {
 	/* Only hits with a frame whose function, file or module has this text in it, or matches it if it
 	 * has wildcards (* ? [); NULL: all. */
 	const char *filter;
+	/* profile_tree(): does this node have its callers in the answer? NULL: each has. Asked in the
+	 * order of the answer. */
+	bool (*opens)(void *context, const struct row *node);
+	void *context;
 };
 
 /* One line of a result. Pointers belong to the profile and live until it is changed. */
@@ -94,6 +100,7 @@ struct row {
 	const uint32_t *frames;		/* of paths: profile_loc() indexes, innermost first */
 	uint16_t n_frames;		/* 0 for other groups */
 	uint8_t path;			/* enum hit_path */
+	bool is_closed;			/* of a tree: it has callers, and they were left out */
 };
 
 struct profile;
