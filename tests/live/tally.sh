@@ -52,5 +52,5 @@ tally 0
 is "without a stack, no memory is allocated" "$(count allocate)" 0
 is "and no file is opened" "$(count open) $(count map)" "0 0"
 is "nor the stack read" "$(count process_vm_readv)" 0
-is "five requests to the thread a hit" "$(count ptrace)" $((hits * 5))
+is "as many requests to the thread without a stack, for the kind" "$(count ptrace)" $((hits * 6))
 done_testing
