@@ -268,33 +268,46 @@ void unwinder_free(struct unwinder *unwinder)
 	free(unwinder);
 }
 
-bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
+static struct cfi *module_cfi(struct module *module)
 {
-	size_t i = (ip ^ ip >> 8) % ENTRIES_MAX;
-	struct unwinding nothing;
-	unw_proc_info_t info;
-
-	if (unwinder->entries[i].ip == ip)
-		return unwinder->entries[i].is_entry;
-	unwinder->out = &nothing;
-	unwinder->n_stack = 0;
-	unwinder->entries[i].is_entry =
-		find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0 && info.start_ip == ip;
-	unwinder->entries[i].ip = ip; /* at last: the search may have cleared all */
-	return unwinder->entries[i].is_entry;
+	if (!module->is_looked_at) {
+		module->is_looked_at = true;
+		module->cfi = cfi_new(module->image, module->len);
+	}
+	return module->cfi;
 }
 
 bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start)
 {
+	const struct area *area = area_find(unwinder, ip);
 	struct unwinding nothing;
 	unw_proc_info_t info;
+	struct cfi *cfi;
 
 	unwinder->out = &nothing;
 	unwinder->n_stack = 0;
-	if (find_proc_info(unwinder->space, ip, &info, 0, unwinder))
+	if (find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0) {
+		*start = info.start_ip;
+		return true;
+	}
+	/* Programs that are static have no search table. */
+	cfi = area && area->is_code && area->module && !area->table ? module_cfi(area->module) : NULL;
+	if (!cfi || !cfi_function(cfi, ip + area->to_vaddr, start))
 		return false;
-	*start = info.start_ip;
+	*start -= area->to_vaddr;
 	return true;
+}
+
+bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
+{
+	size_t i = (ip ^ ip >> 8) % ENTRIES_MAX;
+	uint64_t start;
+
+	if (unwinder->entries[i].ip == ip)
+		return unwinder->entries[i].is_entry;
+	unwinder->entries[i].is_entry = unwind_function(unwinder, ip, &start) && start == ip;
+	unwinder->entries[i].ip = ip; /* at last: the search may have cleared all */
+	return unwinder->entries[i].is_entry;
 }
 
 size_t unwind_code(struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
@@ -350,18 +363,15 @@ static bool is_sigreturn(const struct area *area, uint64_t ip)
 /* The row of a frame that has not been seen before. */
 static struct row row_make(const struct area *area, uint64_t ip, bool is_exact)
 {
-	struct module *module = area->module;
+	struct cfi *cfi;
 	struct row row = {.kind = ROW_NONE};
 
 	/* A restorer without rules may stand right behind a function that has some. */
 	if (!is_exact && is_sigreturn(area, ip))
 		return sigreturn_row;
-	if (!module->is_looked_at) {
-		module->is_looked_at = true;
-		module->cfi = cfi_new(module->image, module->len);
-	}
-	if (module->cfi)
-		cfi_row(module->cfi, ip - !is_exact + area->to_vaddr, &row);
+	cfi = module_cfi(area->module);
+	if (cfi)
+		cfi_row(cfi, ip - !is_exact + area->to_vaddr, &row);
 	if (row.kind == ROW_NONE &&
 		(is_sigreturn(area, ip) || is_sigreturn(area, ip - SIGRETURN_SYSCALL)))
 		return sigreturn_row; /* it stands in there itself */

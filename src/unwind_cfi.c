@@ -6,7 +6,9 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cfi {
 	Elf *elf;
@@ -14,6 +16,12 @@ struct cfi {
 	Dwarf_CFI *eh_frame;
 	Dwarf_CFI *debug_frame; /* owned by dwarf */
 	bool is_searched;       /* for the latter */
+	/* Where functions begin and how long they are, in order; made when first asked for. */
+	struct extent {
+		uint64_t start, len;
+	} *functions;
+	size_t n_functions, cap_functions;
+	bool is_listed;
 };
 
 struct cfi *cfi_new(const unsigned char *image, size_t len)
@@ -41,6 +49,7 @@ void cfi_free(struct cfi *cfi)
 		dwarf_end(cfi->dwarf);
 	if (cfi->elf)
 		elf_end(cfi->elf);
+	free(cfi->functions);
 	free(cfi);
 }
 
@@ -173,4 +182,124 @@ void cfi_row(struct cfi *cfi, uint64_t vaddr, struct row *out)
 		row_fill(frame, out);
 	out->is_signal = is_signal;
 	free(frame);
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* How the pointers of a CIE's functions are encoded (Linux Standard Base, core, "Exception Frames");
+ * DW_EH_PE_omit: it cannot be told. */
+static uint8_t pointer_encoding(const Dwarf_CIE *cie)
+{
+	const uint8_t *data = cie->augmentation_data;
+	uint8_t encoding = DW_EH_PE_absptr;
+	size_t i = 0;
+
+	if (cie->augmentation[0] != 'z')
+		return cie->augmentation[0] ? DW_EH_PE_omit : DW_EH_PE_absptr;
+	for (const char *c = cie->augmentation + 1; *c && i < cie->augmentation_data_size; c++) {
+		if (*c == 'R')
+			encoding = data[i];
+		if (*c == 'P') /* a pointer to the personality routine follows its encoding */
+			i += (data[i] & 7) == DW_EH_PE_udata4 ? 4 : (data[i] & 7) == DW_EH_PE_udata2 ? 2 : 8;
+		if (*c == 'R' || *c == 'P' || *c == 'L')
+			i++;
+	}
+	return encoding;
+}
+
+/* The function of an FDE: an encoded pointer, then a length of the same size. */
+static bool fde_extent(const Dwarf_FDE *fde, uint8_t encoding, uint64_t section, const uint8_t *bytes,
+	struct extent *out)
+{
+	size_t size = (encoding & 7) == DW_EH_PE_udata4 ? 4 : 8;
+	int32_t narrow[2];
+	int64_t wide[2];
+
+	if (encoding == DW_EH_PE_omit || (encoding & 0x70 & ~DW_EH_PE_pcrel) || (encoding & DW_EH_PE_indirect) ||
+		((encoding & 7) != DW_EH_PE_udata4 && (encoding & 7) != DW_EH_PE_udata8 && (encoding & 7)) ||
+		(size_t)(fde->end - fde->start) < 2 * size)
+		return false;
+	memcpy(narrow, fde->start, size == 4 ? sizeof(narrow) : 0);
+	memcpy(wide, fde->start, size == 8 ? sizeof(wide) : 0);
+	out->start = size == 8 ? (uint64_t)wide[0]
+		: encoding & DW_EH_PE_signed ? (uint64_t)(int64_t)narrow[0]
+					     : (uint32_t)narrow[0];
+	out->len = size == 8 ? (uint64_t)wide[1] : (uint32_t)narrow[1];
+	if (encoding & DW_EH_PE_pcrel)
+		out->start += section + (uint64_t)(fde->start - bytes);
+	return true;
+}
+
+static int extent_compare(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* All functions of a section .eh_frame. */
+static void functions_read(struct cfi *cfi, Elf_Data *data, uint64_t section)
+{
+	const unsigned char *ident = (const unsigned char *)elf_getident(cfi->elf, NULL);
+	Dwarf_CFI_Entry entry, cie;
+	Dwarf_Off next, ignored;
+	struct extent extent;
+
+	for (Dwarf_Off at = 0;; at = next) {
+		int result = dwarf_next_cfi(ident, data, true, at, &next, &entry);
+
+		if (result > 0 || next == (Dwarf_Off)-1)
+			break;
+		if (result < 0 || dwarf_cfi_cie_p(&entry) ||
+			dwarf_next_cfi(ident, data, true, entry.fde.CIE_pointer, &ignored, &cie) != 0 ||
+			!dwarf_cfi_cie_p(&cie) ||
+			!fde_extent(&entry.fde, pointer_encoding(&cie.cie), section, data->d_buf, &extent))
+			continue;
+		if (cfi->n_functions == cfi->cap_functions) {
+			cfi->cap_functions = cfi->cap_functions ? cfi->cap_functions * 2 : 1024;
+			cfi->functions = mem_resize(cfi->functions, cfi->cap_functions, sizeof(*cfi->functions));
+		}
+		cfi->functions[cfi->n_functions++] = extent;
+	}
+	if (cfi->n_functions)
+		qsort(cfi->functions, cfi->n_functions, sizeof(*cfi->functions), extent_compare);
+}
+
+static void functions_list(struct cfi *cfi)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+	GElf_Shdr head;
+
+	cfi->is_listed = true;
+	if (elf_getshdrstrndx(cfi->elf, &names))
+		return;
+	while ((section = elf_nextscn(cfi->elf, section))) {
+		const char *name = gelf_getshdr(section, &head) ? elf_strptr(cfi->elf, names, head.sh_name) : NULL;
+		Elf_Data *data = name && strcmp(name, ".eh_frame") == 0 ? elf_rawdata(section, NULL) : NULL;
+
+		if (data && data->d_buf)
+			functions_read(cfi, data, head.sh_addr);
+	}
+}
+
+bool cfi_function(struct cfi *cfi, uint64_t vaddr, uint64_t *start)
+{
+	size_t low = 0, high;
+
+	if (!cfi->is_listed)
+		functions_list(cfi);
+	high = cfi->n_functions;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (cfi->functions[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || vaddr - cfi->functions[low - 1].start >= cfi->functions[low - 1].len)
+		return false;
+	*start = cfi->functions[low - 1].start;
+	return true;
 }

@@ -108,6 +108,10 @@ void cfi_free(struct cfi *cfi);
 /* The row for an address as in the file. */
 void cfi_row(struct cfi *cfi, uint64_t vaddr, struct row *out);
 
+/* The start of the function that an address as in the file is in, by section .eh_frame. False: it is in
+ * none. */
+bool cfi_function(struct cfi *cfi, uint64_t vaddr, uint64_t *start);
+
 struct row_cache;
 
 struct row_cache *row_cache_new(void);

@@ -35,6 +35,10 @@ is "they end where the thread began" "$(grep -cE '< (_start|__clone3?|clone|libc
 	"$(grep -c ' < ' "$tmp/text")"
 launch --stack=0 -e pointer -- "$BIN/odd"
 is "an indirect call belongs to the caller without a stack, too" "$(rows "$tmp/report" pointer)" "200 dispatch"
+for stack in 0 32; do
+	launch --stack=$stack -e pointer -- "$BIN/odd-static"
+	is "and in a static program, --stack=$stack" "$(rows "$tmp/report" pointer)" "200 dispatch"
+done
 
 launch -e v:w -- "$BIN/traps"
 is "its own 20 SIGTRAPs reach its handler" "$status" 20
