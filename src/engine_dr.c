@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/uio.h>
 
 #ifndef TRAP_HWBKPT
 #define TRAP_HWBKPT 4
@@ -395,16 +396,49 @@ static void hit_caller(struct process *process, const struct user_regs_struct *r
 		hit->n_frames = 2;
 }
 
-/* Where the thread stands, and who called. */
-static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
-	struct hit *hit)
+/* The watched bytes to be read. */
+struct value_pieces {
+	struct iovec local[HIT_VALUES_MAX], remote[HIT_VALUES_MAX];
+	size_t n, len;
+};
+
+/* Those of the watches that are, or may be, hit: as many as a hit has room for. */
+static void values_plan(const struct dr_image *dr, uint64_t watches, struct hit *hit, struct value_pieces *out)
 {
+	uint64_t addr, len;
+
+	*out = (struct value_pieces){0};
+	for (; watches && out->n < HIT_VALUES_MAX; watches &= watches - 1) {
+		struct hit_value *value = &hit->values[out->n];
+
+		value->watch = (uint8_t)__builtin_ctzll(watches);
+		if (!dr_watch_range(dr, value->watch, &addr, &len) || len > HIT_VALUE_BYTES)
+			continue;
+		value->len = (uint8_t)len;
+		out->local[out->n] = (struct iovec){value->bytes, len};
+		out->remote[out->n++] = (struct iovec){(void *)(uintptr_t)addr, len};
+		out->len += len;
+	}
+}
+
+/* Where the thread stands, and who called. The watched bytes are read together with its stack. */
+static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
+	const struct value_pieces *values, struct hit *hit)
+{
+	bool has_values;
+
 	hit->frames[0] = regs->rip;
 	unwinder_check(process_unwinder(process), hit->time_ns);
-	if (engine->stack > 0)
+	if (engine->stack > 0) {
+		stack_also(engine->reader, values->local, values->remote, values->n);
 		stack_path(engine->reader, process_unwinder(process), process->pid, regs, engine->stack, hit);
-	else
+		has_values = stack_has_also(engine->reader);
+	} else {
 		hit_caller(process, regs, hit);
+		has_values = values->n && sys_memory_gather(process->pid, values->local, values->remote, values->n) ==
+			(ssize_t)values->len;
+	}
+	hit->n_values = has_values ? (uint8_t)values->n : 0;
 }
 
 /* What a trap was: the slots that fired, of which image. */
@@ -423,6 +457,7 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 {
 	bool is_data = trap->noted || (trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE)), has_shot = false;
 	struct user_regs_struct regs;
+	struct value_pieces values;
 	struct access_shot shot;
 
 	hit->time_ns = clock_now_ns();
@@ -435,8 +470,11 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	memset(hit->signals, 0, sizeof(hit->signals));
 	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
 	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
+	hit->is_alone = tracees_count(engine->tracees) == 1;
+	hit->n_values = 0;
+	values_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
 	if ((is_data || engine->stack > 0 || trap->sig) && sys_regs_get(event->tid, &regs) == 0) {
-		hit_path(engine, process, &regs, hit);
+		hit_path(engine, process, &regs, &values, hit);
 		has_shot = is_data;
 		if (is_data)
 			access_shoot(process_accesses(process), event->tid, &regs,

@@ -352,6 +352,20 @@ uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
 	return hits;
 }
 
+const struct loc *profile_find(const struct profile *profile, uint32_t image, uint64_t addr)
+{
+	const struct index *index = &profile->loc_index;
+	size_t b = hash_mix(hash_mix(0, image), addr) & (index->n_buckets - 1);
+
+	for (; index->bucket[b]; b = (b + 1) & (index->n_buckets - 1)) {
+		const struct loc_entry *entry = &profile->locs[index->bucket[b] - 1];
+
+		if (entry->loc.addr == addr && entry->image == image)
+			return &entry->loc;
+	}
+	return NULL;
+}
+
 const struct loc *profile_loc(const struct profile *profile, uint32_t index)
 {
 	return &profile->locs[index].loc;

@@ -84,6 +84,22 @@ static void csv_watch(FILE *out, const struct report *report, unsigned i)
 	free(record);
 }
 
+static void csv_values(FILE *out, const struct report *report, unsigned i)
+{
+	struct report_value_field fields[REPORT_VALUE_FIELDS_MAX];
+	size_t n = report->values ? report_value_fields(&report->values[i], fields) : 0;
+	char *record = text_format("value %u", i + 1);
+
+	for (size_t k = 0; k < n; k++) {
+		char *text = fields[k].text ? text_copy(fields[k].text) : text_format("%" PRIu64, fields[k].count);
+
+		csv_about(out, record, fields[k].key, text);
+		free(text);
+	}
+	free(record);
+	report_value_free(fields, n);
+}
+
 static void csv_process(FILE *out, const struct report_process *process)
 {
 	char *record = text_format("process %d", process->pid);
@@ -125,6 +141,8 @@ void report_write_csv(FILE *out, const struct report *report)
 	csv_fields(out, report);
 	for (unsigned i = 0; i < report->n_watches; i++)
 		csv_watch(out, report, i);
+	for (unsigned i = 0; i < report->n_watches; i++)
+		csv_values(out, report, i);
 	for (size_t i = 0; i < report->n_processes; i++)
 		csv_process(out, &report->processes[i]);
 	for (size_t i = 0; i < n; i++)

@@ -69,6 +69,19 @@ static struct json_object *json_field(const struct report_field *field)
 	return NULL;
 }
 
+/* null where none are known. */
+static struct json_object *json_values(const struct report *report, unsigned i)
+{
+	struct report_value_field fields[REPORT_VALUE_FIELDS_MAX];
+	size_t n = report->values ? report_value_fields(&report->values[i], fields) : 0;
+	struct json_object *object = n ? json_object_new_object() : NULL;
+
+	for (size_t k = 0; k < n; k++)
+		put(object, fields[k].key, fields[k].text ? json_text(fields[k].text) : json_count(fields[k].count));
+	report_value_free(fields, n);
+	return object;
+}
+
 static struct json_object *json_watch(const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
@@ -85,6 +98,7 @@ static struct json_object *json_watch(const struct report *report, unsigned i)
 	put(object, "state", json_text(watch->state));
 	put(object, "hits", json_count(count.hits));
 	put(object, "overrun", json_count(count.overrun));
+	put(object, "values", json_values(report, i));
 	put(object, "changed", watch->compared ? json_object_new_boolean(watch->changed) : NULL);
 	return object;
 }

@@ -88,6 +88,8 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 	else if (watch->compared && watch->changed && !may_have_written(report, i))
 		fputs("; its value changed without a counted write (the kernel, or another process)", out);
 	fputc('\n', out);
+	if (report->values && report->values[i].is_known)
+		report_value_text(out, &report->values[i]);
 }
 
 static void text_processes(FILE *out, const struct report *report)

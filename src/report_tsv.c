@@ -24,6 +24,25 @@ static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 	fputc('\n', out);
 }
 
+/* One `# value` line for each field: watch, key, value. */
+static void tsv_values(FILE *out, const struct report *report, unsigned i)
+{
+	struct report_value_field fields[REPORT_VALUE_FIELDS_MAX];
+	size_t n = report->values ? report_value_fields(&report->values[i], fields) : 0;
+
+	for (size_t k = 0; k < n; k++) {
+		fputs("# value\t", out);
+		text_escape(out, report->watches[i].text);
+		fprintf(out, "\t%s\t", fields[k].key);
+		if (fields[k].text)
+			text_escape(out, fields[k].text);
+		else
+			fprintf(out, "%" PRIu64, fields[k].count);
+		fputc('\n', out);
+	}
+	report_value_free(fields, n);
+}
+
 /* One `# process` line: pid, parent, hits, end, command. */
 static void tsv_process(FILE *out, const struct report_process *process)
 {
@@ -50,6 +69,8 @@ void report_write_tsv(FILE *out, const struct report *report)
 	}
 	for (unsigned i = 0; i < report->n_watches; i++)
 		tsv_watch(out, report, i);
+	for (unsigned i = 0; i < report->n_watches; i++)
+		tsv_values(out, report, i);
 	for (size_t i = 0; i < report->n_processes; i++)
 		tsv_process(out, &report->processes[i]);
 	for (size_t i = 0; i < report->n_warnings; i++) {

@@ -84,6 +84,12 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 static void profile_begin(struct session *session)
 {
 	session->profile = profile_new(session->options->max_sites, locate, session);
+	session->values = values_new();
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (!(session->options->watches[i].access & ACCESS_WRITE))
+			values_without_writes(session->values, (unsigned)i);
+	}
+	session->report_values = mem_new(WATCHES_MAX, sizeof(*session->report_values));
 	profile_blame(session->profile, &session->options->blame);
 }
 
@@ -233,6 +239,7 @@ static int take_hit(struct session *session, struct engine_note *note, struct er
 	if (!note->hit.watches)
 		return 0;
 	profile_add(session->profile, &note->hit);
+	values_add(session->values, &note->hit);
 	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
 		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
 	return 0;
@@ -584,6 +591,8 @@ static void session_fini(struct session *session)
 	free(session->build_id);
 	free(session->kernel);
 	free(session->machine);
+	values_free(session->values);
+	free(session->report_values);
 	profile_free(session->profile);
 	while (!LIST_EMPTY(&session->images))
 		session_image_free(LIST_FIRST(&session->images));

@@ -53,6 +53,8 @@ static void value_remember(struct session *session, const struct span *span, siz
 	ssize_t n = sys_memory_read(session->pid, span->addr, watch->before, len);
 
 	watch->before_len = n > 0 ? (size_t)n : 0;
+	if (watch->before_len == span->len)
+		values_start(session->values, (unsigned)i, session->pid, watch->before, watch->before_len);
 }
 
 void session_compare(struct session *session)
@@ -318,6 +320,8 @@ static void take_armed(struct session *session, struct session_image *image)
 		if (image == session->main_image || !last->len) {
 			*last = image->spans[i];
 			session->watches[i].is_tls = image->modules[i] != 0;
+			if (image->modules[i])
+				values_by_thread(session->values, (unsigned)i);
 		}
 		session->was_armed = true;
 		session_say(session, "watching %s: %" PRIu64 " bytes at %s0x%" PRIx64 ", access %s",

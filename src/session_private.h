@@ -3,6 +3,7 @@
 #ifndef WATCHPROF_SESSION_PRIVATE_H
 #define WATCHPROF_SESSION_PRIVATE_H
 
+#include "watchprof/report_values.h"
 #include "watchprof/dr.h"
 #include "watchprof/guardian.h"
 #include "watchprof/session.h"
@@ -67,6 +68,8 @@ struct session {
 	struct engine *engine;
 	struct guardian *guardian;
 	struct profile *profile;
+	struct values *values;
+	struct report_values *report_values; /* by watch, made anew for each report */
 	struct symbols_source source;
 	LIST_HEAD(, session_image) images;
 	struct session_image *main_image; /* of the process that was named or launched */

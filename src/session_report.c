@@ -59,6 +59,19 @@ void session_report_end(const struct session *session, struct report *report)
 		processes_report(session, report);
 }
 
+static void values_report(const struct session *session, size_t i)
+{
+	struct report_values *values = &session->report_values[i];
+	const struct loc *loc;
+
+	values->is_known = values_stats(session->values, (unsigned)i, &values->stats);
+	if (!values->is_known || !values->stats.last.time_ns)
+		return;
+	loc = profile_find(session->profile, values->stats.last.image, values->stats.last.addr);
+	values->writer = loc ? loc->function : NULL;
+	values->written_ns = values->stats.last.time_ns - session->start_ns;
+}
+
 struct report session_report(const struct session *session, struct report_watch *watches)
 {
 	struct engine_counts counts = {0};
@@ -66,12 +79,15 @@ struct report session_report(const struct session *session, struct report_watch 
 
 	if (session->engine)
 		counts = session->ops->counts(session->engine);
-	for (size_t i = 0; i < session->options->n_watches; i++)
+	for (size_t i = 0; i < session->options->n_watches; i++) {
 		watches[i] = watch_report(session, i);
+		values_report(session, i);
+	}
 	return (struct report){
 		.profile = session->profile,
 		.view = session->options->view,
 		.watches = watches,
+		.values = session->report_values,
 		.n_watches = session->options->n_watches,
 		.version = PACKAGE_VERSION,
 		.command_line = session->options->command_line,

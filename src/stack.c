@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 /* Below the stack pointer: at the end of a function, rules may lead to saved registers that have
  * been taken off the stack already. The red zone (System V ABI for x86-64, 3.2.2) keeps them. */
@@ -21,8 +22,13 @@
 #define PIECES_MAX  32
 #define NEEDS_MAX   1024 /* a power of two */
 #define DECAY_SHIFT 4
+#define ALSO_MAX    4
 
 struct stack_reader {
+	/* What is read with the next path's stack. */
+	const struct iovec *also_local, *also_remote;
+	size_t n_also;
+	bool has_also;
 	unsigned char *bytes;
 	size_t cap, total;
 	struct piece {
@@ -55,6 +61,39 @@ void stack_reader_free(struct stack_reader *reader)
 	free(reader);
 }
 
+void stack_also(struct stack_reader *reader, const struct iovec *local, const struct iovec *remote, size_t n)
+{
+	reader->also_local = local;
+	reader->also_remote = remote;
+	reader->n_also = n < ALSO_MAX ? n : ALSO_MAX;
+	reader->has_also = false;
+}
+
+bool stack_has_also(const struct stack_reader *reader)
+{
+	return reader->has_also;
+}
+
+/* Read the other pieces and a piece of the stack in one call. */
+static ssize_t both_read(struct stack_reader *reader, pid_t pid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local[ALSO_MAX + 1], remote[ALSO_MAX + 1];
+	size_t n = reader->n_also, also = 0;
+	ssize_t got;
+
+	for (size_t i = 0; i < n; i++) {
+		local[i] = reader->also_local[i];
+		remote[i] = reader->also_remote[i];
+		also += local[i].iov_len;
+	}
+	local[n] = (struct iovec){out, len};
+	remote[n] = (struct iovec){(void *)(uintptr_t)addr, len};
+	reader->n_also = 0;
+	got = sys_memory_gather(pid, local, remote, n + 1);
+	reader->has_also = got >= (ssize_t)also;
+	return reader->has_also ? got - (ssize_t)also : sys_memory_read(pid, addr, out, len);
+}
+
 /* Read len more bytes from address addr to the end of what was read. */
 static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, size_t len)
 {
@@ -65,7 +104,8 @@ static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, 
 			reader->cap *= 2;
 		reader->bytes = mem_resize(reader->bytes, reader->cap, 1);
 	}
-	n = sys_memory_read(pid, addr, reader->bytes + reader->total, len);
+	n = reader->n_also ? both_read(reader, pid, addr, reader->bytes + reader->total, len)
+			   : sys_memory_read(pid, addr, reader->bytes + reader->total, len);
 	reader->total += n > 0 ? (size_t)n : 0;
 	return n > 0 ? (size_t)n : 0;
 }

@@ -155,6 +155,13 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 	return n < 0 ? -errno : n;
 }
 
+ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
+{
+	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);
+
+	return got < 0 ? -errno : got;
+}
+
 /* The child's part of a launch: wait to be released, exec, tell why it failed. */
 static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int output_fd, int go,
 	int result)

@@ -5,6 +5,7 @@
 
 #include "watchprof/watch.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,6 +28,16 @@ enum hit_path {
 	PATH_NONE,	/* no path was asked for: the top frame only */
 };
 
+/* The bytes of a watch right behind the access. Other threads run meanwhile: they may have written them again, which is
+ * another hit. */
+#define HIT_VALUES_MAX	4
+#define HIT_VALUE_BYTES 32
+
+struct hit_value {
+	uint8_t watch, len;
+	unsigned char bytes[HIT_VALUE_BYTES];
+};
+
 struct hit {
 	uint64_t time_ns; /* CLOCK_MONOTONIC when the stop was seen */
 	uint64_t watches; /* bit i: watch i of the session was touched */
@@ -44,6 +55,9 @@ struct hit {
 	/* For each bit of watches: what was done to that one; 0: the same as kind. One instruction may
 	 * read a variable and write another. */
 	uint8_t kinds[WATCHES_MAX];
+	bool is_alone; /* nobody else was traced that might have accessed the bytes meanwhile */
+	uint8_t n_values;
+	struct hit_value values[HIT_VALUES_MAX]; /* of some watches, also of such as were not hit after all */
 };
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "watchprof/err.h"
 #include "watchprof/profile.h"
+#include "watchprof/report_values.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ struct report {
 	const struct profile *profile;
 	struct report_view view;
 	const struct report_watch *watches;
+	const struct report_values *values; /* by watch; NULL: none are known */
 	size_t n_watches;
 	const char *version, *command_line, *command, *build_id, *machine, *kernel, *engine;
 	const char *self_test;

@@ -5,6 +5,8 @@
 #include "watchprof/hit.h"
 #include "watchprof/unwind.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -12,6 +14,14 @@ struct stack_reader;
 
 struct stack_reader *stack_reader_new(void);
 void stack_reader_free(struct stack_reader *reader);
+
+/* Read these pieces of the thread's memory in the same call as the stack of the next path. The arrays must stay
+ * until then. */
+struct iovec;
+void stack_also(struct stack_reader *reader, const struct iovec *local, const struct iovec *remote, size_t n);
+
+/* After the path: were they read, all of them? */
+bool stack_has_also(const struct stack_reader *reader);
 
 /* Fill in frames, n_frames, signals and path of the hit, with up to max frames, for a thread of
  * pid that stands with these registers. Where the paths from this instruction have been seen

@@ -63,6 +63,10 @@ pid_t sys_wait_told(uint64_t timeout_ns);
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
 
+/* The same for n pieces in one call, in order, local[i] as long as remote[i]. Returns the bytes of all. */
+struct iovec;
+ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n);
+
 /* Fork a child that is seized (with_children as for sys_seize) and stands before execvp(argv), with the given
  * signal mask; with output_fd >= 0 it writes there and reads from /dev/null. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
  * that failed (the child has then ended by itself). */

@@ -430,6 +430,12 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 	return -EFAULT;
 }
 
+ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
+{
+	(void)pid, (void)local, (void)remote, (void)n;
+	return -EFAULT;
+}
+
 int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name)
 {
 	(void)pid, (void)map;

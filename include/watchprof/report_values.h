@@ -1,0 +1,36 @@
+/* report_values: what reports tell of the values of a watch, as keys and texts that all formats share. */
+#ifndef WATCHPROF_REPORT_VALUES_H
+#define WATCHPROF_REPORT_VALUES_H
+
+#include "watchprof/values.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPORT_VALUE_FIELDS_MAX 20
+
+/* The values of one watch. */
+struct report_values {
+	bool is_known;
+	struct value_stats stats;
+	const char *writer;  /* function of the last write; NULL: unknown */
+	uint64_t written_ns; /* from the start of the run to the last write */
+};
+
+/* Keys are stable. text NULL: the field is the number. */
+struct report_value_field {
+	const char *key;
+	char *text;
+	uint64_t count;
+};
+
+/* The fields of a watch; returns their number. report_value_free() frees their texts. */
+size_t report_value_fields(const struct report_values *values, struct report_value_field *fields);
+void report_value_free(struct report_value_field *fields, size_t n);
+
+/* Some lines for people. */
+void report_value_text(FILE *out, const struct report_values *values);
+
+#endif

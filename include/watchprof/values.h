@@ -1,0 +1,73 @@
+/* values: what the watched bytes held after each hit: who changed them last, how often a write changed
+ * nothing, which values were written. Bounded: of the most different values, some are counted together. */
+#ifndef WATCHPROF_VALUES_H
+#define WATCHPROF_VALUES_H
+
+#include "watchprof/hit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define VALUES_TOP_MAX 16 /* different values counted by themselves */
+
+struct value {
+	uint8_t len; /* bytes; 0: not known */
+	unsigned char bytes[HIT_VALUE_BYTES];
+};
+
+struct value_count {
+	struct value value;
+	uint64_t writes;
+};
+
+/* What is known of the values of one watch, in all processes together. */
+struct value_stats {
+	struct value current; /* after the last hit of the first process that had one */
+	uint64_t writes;      /* hits that wrote for certain, whose new value is known */
+	uint64_t changed;     /* of these: the value was another one before */
+	uint64_t silent;      /* it was the same; writes - changed - silent: not known */
+	/* A hit that only read found another value than the hit before had left: somebody that cannot be
+	 * counted wrote (the kernel, another process). Only told where the process had one thread: otherwise
+	 * a hit of another thread may be on its way. */
+	uint64_t unseen;
+	uint64_t unseen_first, unseen_last; /* the hits of this watch, from 1, that found it */
+	struct {
+		uint64_t time_ns; /* CLOCK_MONOTONIC */
+		pid_t pid, tid;
+		uint32_t image;
+		uint64_t addr; /* in the instruction that wrote */
+		struct value from, to;
+	} last; /* the last write; time_ns 0: none */
+	bool has_range;
+	uint64_t min, max; /* of values written, unsigned; for lengths of 1, 2, 4 and 8 bytes */
+	struct value_count top[VALUES_TOP_MAX]; /* most written first */
+	size_t n_top;
+	uint64_t others; /* writes of values that found no place in top */
+};
+
+struct values;
+
+struct values *values_new(void);
+void values_free(struct values *values);
+
+/* What a watch of a process holds before its first hit, or after what is no hit of it. */
+void values_start(struct values *values, unsigned watch, pid_t pid, const void *bytes, size_t len);
+
+/* Of this watch each thread has its own: what it holds is kept by thread. */
+void values_by_thread(struct values *values, unsigned watch);
+
+/* The writes of this watch are no hits: that it changes tells nothing. */
+void values_without_writes(struct values *values, unsigned watch);
+
+/* Take note of a hit. */
+void values_add(struct values *values, const struct hit *hit);
+
+/* The picture of a watch; false: no hit of it had values. */
+bool values_stats(const struct values *values, unsigned watch, struct value_stats *out);
+
+/* A value as text: "0x2a (42)", longer ones as bytes in hexadecimal, "?" where it is not known. The caller frees it. */
+char *value_text(const struct value *value);
+
+#endif

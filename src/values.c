@@ -1,0 +1,210 @@
+/* values.c owns what was in the watched bytes: it compares what hits left there. It reads no memory and knows no
+ * names. */
+#include "watchprof/values.h"
+
+#include "watchprof/util.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOLDERS_MAX 256 /* processes times watches whose last value is remembered */
+
+/* The last value of a watch in one process. */
+struct holder {
+	unsigned watch;
+	pid_t pid; /* or thread */
+	struct value value;
+};
+
+struct values {
+	struct holder holders[HOLDERS_MAX];
+	size_t n_holders;
+	uint64_t by_thread, without_writes; /* bit sets of watches */
+	uint64_t hits[WATCHES_MAX];
+	bool is_used[WATCHES_MAX];
+	struct value_stats stats[WATCHES_MAX];
+};
+
+struct values *values_new(void)
+{
+	return mem_new(1, sizeof(struct values));
+}
+
+void values_free(struct values *values)
+{
+	free(values);
+}
+
+/* NULL: there are too many. */
+static struct holder *holder_find(struct values *values, unsigned watch, pid_t pid)
+{
+	struct holder *holder;
+
+	for (size_t i = 0; i < values->n_holders; i++) {
+		if (values->holders[i].watch == watch && values->holders[i].pid == pid)
+			return &values->holders[i];
+	}
+	if (values->n_holders == HOLDERS_MAX)
+		return NULL;
+	holder = &values->holders[values->n_holders++];
+	*holder = (struct holder){.watch = watch, .pid = pid};
+	return holder;
+}
+
+static bool is_same(const struct value *a, const struct value *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+static bool is_number(const struct value *value)
+{
+	return value->len == 1 || value->len == 2 || value->len == 4 || value->len == 8;
+}
+
+static uint64_t number_of(const struct value *value)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, value->bytes, value->len);
+	return number;
+}
+
+/* Count a value, and keep those that were written most in front. */
+static void top_count(struct value_stats *stats, const struct value *value)
+{
+	size_t i = 0;
+
+	while (i < stats->n_top && !is_same(&stats->top[i].value, value))
+		i++;
+	if (i == VALUES_TOP_MAX) {
+		stats->others++;
+		return;
+	}
+	if (i == stats->n_top)
+		stats->top[stats->n_top++] = (struct value_count){*value, 0};
+	stats->top[i].writes++;
+	while (i > 0 && stats->top[i - 1].writes < stats->top[i].writes) {
+		struct value_count former = stats->top[i - 1];
+
+		stats->top[i - 1] = stats->top[i];
+		stats->top[i--] = former;
+	}
+}
+
+static void range_extend(struct value_stats *stats, const struct value *value)
+{
+	uint64_t number;
+
+	if (!is_number(value))
+		return;
+	number = number_of(value);
+	if (!stats->has_range || number < stats->min)
+		stats->min = number;
+	if (!stats->has_range || number > stats->max)
+		stats->max = number;
+	stats->has_range = true;
+}
+
+static void write_note(struct value_stats *stats, const struct hit *hit, const struct value *from,
+	const struct value *to)
+{
+	stats->writes++;
+	if (from->len) {
+		stats->changed += !is_same(from, to);
+		stats->silent += is_same(from, to);
+	}
+	stats->last.time_ns = hit->time_ns;
+	stats->last.pid = hit->pid;
+	stats->last.tid = hit->tid;
+	stats->last.image = hit->image;
+	stats->last.addr = hit->frames[0] - 1;
+	stats->last.from = *from;
+	stats->last.to = *to;
+	range_extend(stats, to);
+	top_count(stats, to);
+}
+
+static void unseen_note(struct value_stats *stats, uint64_t hit)
+{
+	if (stats->unseen++ == 0)
+		stats->unseen_first = hit;
+	stats->unseen_last = hit;
+}
+
+/* Can a changed value only mean that somebody wrote who is not watched? */
+static bool is_telling(const struct values *values, const struct hit *hit, unsigned watch)
+{
+	return hit->is_alone && !(hit->kinds[watch] & HIT_WRITE_UNKNOWN) && !(values->without_writes >> watch & 1);
+}
+
+static void watch_note(struct values *values, const struct hit *hit, unsigned watch, const struct value *now)
+{
+	pid_t who = values->by_thread >> watch & 1 ? hit->tid : hit->pid;
+	struct holder *holder = holder_find(values, watch, who);
+	struct value_stats *stats = &values->stats[watch];
+	struct value former = holder ? holder->value : (struct value){0};
+
+	if (hit->kinds[watch] & HIT_WRITE)
+		write_note(stats, hit, &former, now);
+	else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
+		unseen_note(stats, values->hits[watch]);
+	if (holder)
+		holder->value = *now;
+	stats->current = *now;
+	values->is_used[watch] = true;
+}
+
+void values_by_thread(struct values *values, unsigned watch)
+{
+	values->by_thread |= 1ULL << watch;
+}
+
+void values_without_writes(struct values *values, unsigned watch)
+{
+	values->without_writes |= 1ULL << watch;
+}
+
+void values_start(struct values *values, unsigned watch, pid_t pid, const void *bytes, size_t len)
+{
+	struct holder *holder = holder_find(values, watch, pid);
+
+	if (!holder || len > HIT_VALUE_BYTES)
+		return;
+	holder->value.len = (uint8_t)len;
+	memcpy(holder->value.bytes, bytes, len);
+}
+
+void values_add(struct values *values, const struct hit *hit)
+{
+	for (uint64_t left = hit->watches; left; left &= left - 1)
+		values->hits[__builtin_ctzll(left)]++;
+	for (unsigned i = 0; i < hit->n_values; i++) {
+		const struct hit_value *value = &hit->values[i];
+		struct value now = {.len = value->len};
+
+		if (!(hit->watches >> value->watch & 1))
+			continue;
+		memcpy(now.bytes, value->bytes, value->len);
+		watch_note(values, hit, value->watch, &now);
+	}
+}
+
+bool values_stats(const struct values *values, unsigned watch, struct value_stats *out)
+{
+	*out = values->stats[watch];
+	return values->is_used[watch];
+}
+
+char *value_text(const struct value *value)
+{
+	char text[2 * HIT_VALUE_BYTES + 1];
+
+	if (!value->len)
+		return text_copy("?");
+	if (is_number(value))
+		return text_format("0x%" PRIx64 " (%" PRIu64 ")", number_of(value), number_of(value));
+	for (unsigned i = 0; i < value->len; i++)
+		snprintf(text + 2 * (size_t)i, 3, "%02x", value->bytes[i]);
+	return text_copy(text);
+}

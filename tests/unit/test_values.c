@@ -1,0 +1,185 @@
+/* test_values.c checks what is told of values from the hits of several watches and processes. */
+#include "watchprof/values.h"
+
+#include "watchprof/util.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const uint64_t time_ns = 1000;
+
+/* A hit of watch 0 in a process with one thread. */
+static void hit(struct values *values, pid_t pid, uint8_t kind, uint32_t left)
+{
+	struct hit one = {.time_ns = time_ns, .watches = 1, .pid = pid, .tid = pid, .kind = kind, .kinds = {kind},
+		.is_alone = true, .n_values = 1, .n_frames = 1, .frames = {0x1001}};
+
+	one.values[0] = (struct hit_value){.watch = 0, .len = sizeof(left)};
+	memcpy(one.values[0].bytes, &left, sizeof(left));
+	values_add(values, &one);
+}
+
+static struct value_stats stats_of(struct values *values)
+{
+	struct value_stats stats;
+
+	assert_true(values_stats(values, 0, &stats));
+	return stats;
+}
+
+static void test_nothing(void **state)
+{
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	assert_false(values_stats(values, 0, &stats));
+	values_free(values);
+}
+
+static void test_changed_and_silent(void **state)
+{
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	hit(values, 5, HIT_WRITE, 1); /* what was there before is not known */
+	hit(values, 5, HIT_WRITE, 1);
+	hit(values, 5, HIT_READ, 1);
+	hit(values, 5, HIT_READ | HIT_WRITE, 3);
+	stats = stats_of(values);
+	assert_int_equal(stats.writes, 3);
+	assert_int_equal(stats.changed, 1);
+	assert_int_equal(stats.silent, 1);
+	assert_int_equal(stats.unseen, 0);
+	assert_int_equal(stats.min, 1);
+	assert_int_equal(stats.max, 3);
+	assert_int_equal(stats.last.addr, 0x1000);
+	assert_int_equal(stats.last.from.bytes[0], 1);
+	assert_int_equal(stats.last.to.bytes[0], 3);
+	values_free(values);
+}
+
+static void test_start(void **state)
+{
+	struct values *values = values_new();
+	uint32_t before = 9;
+
+	(void)state;
+	values_start(values, 0, 5, &before, sizeof(before));
+	hit(values, 5, HIT_WRITE, 9);
+	assert_int_equal(stats_of(values).silent, 1);
+	hit(values, 6, HIT_WRITE, 9); /* another process: its own memory */
+	assert_int_equal(stats_of(values).silent, 1);
+	assert_int_equal(stats_of(values).changed, 0);
+	hit(values, 6, HIT_WRITE, 8);
+	hit(values, 5, HIT_WRITE, 9);
+	assert_int_equal(stats_of(values).silent, 2);
+	assert_int_equal(stats_of(values).changed, 1);
+	values_free(values);
+}
+
+static void test_unseen(void **state)
+{
+	struct values *values = values_new();
+	struct hit many = {.watches = 1, .pid = 5, .tid = 6, .kinds = {HIT_READ}, .n_values = 1, .n_frames = 1};
+
+	(void)state;
+	hit(values, 5, HIT_READ, 1);
+	hit(values, 5, HIT_READ, 2);
+	hit(values, 5, HIT_WRITE, 7);
+	hit(values, 5, HIT_READ | HIT_WRITE_UNKNOWN, 8); /* it may have been itself */
+	hit(values, 5, HIT_READ, 9);
+	assert_int_equal(stats_of(values).unseen, 2);
+	assert_int_equal(stats_of(values).unseen_first, 2);
+	assert_int_equal(stats_of(values).unseen_last, 5);
+	/* With several threads, one of them may have written, and its hit is still to come. */
+	many.values[0] = (struct hit_value){.watch = 0, .len = 4, .bytes = {77}};
+	values_add(values, &many);
+	assert_int_equal(stats_of(values).unseen, 2);
+	/* Where writes are not watched, nothing can be told. */
+	values_without_writes(values, 0);
+	hit(values, 5, HIT_READ, 78);
+	assert_int_equal(stats_of(values).unseen, 2);
+	values_free(values);
+}
+
+static void test_by_thread(void **state)
+{
+	struct values *values = values_new();
+	struct hit one = {.watches = 1, .pid = 5, .tid = 6, .kinds = {HIT_WRITE}, .n_values = 1, .n_frames = 1};
+
+	(void)state;
+	values_by_thread(values, 0);
+	one.values[0] = (struct hit_value){.watch = 0, .len = 1, .bytes = {1}};
+	values_add(values, &one);
+	one.tid = 7;
+	values_add(values, &one);
+	assert_int_equal(stats_of(values).silent, 0);
+	one.tid = 6;
+	values_add(values, &one);
+	assert_int_equal(stats_of(values).silent, 1);
+	values_free(values);
+}
+
+static void test_top_is_bounded(void **state)
+{
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 20; i++)
+			hit(values, 5, HIT_WRITE, i);
+	}
+	hit(values, 5, HIT_WRITE, 15);
+	stats = stats_of(values);
+	assert_int_equal(stats.n_top, VALUES_TOP_MAX);
+	assert_int_equal(stats.top[0].writes, 4);
+	assert_int_equal(stats.top[0].value.bytes[0], 15);
+	assert_int_equal(stats.others, 12);
+	values_free(values);
+}
+
+static void test_text(void **state)
+{
+	static const struct {
+		struct value value;
+		const char *text;
+	} cases[] = {
+		{{0}, "?"},
+		{{1, {0xff}}, "0xff (255)"},
+		{{4, {1, 0, 0, 0x80}}, "0x80000001 (2147483649)"},
+		{{8, {0}}, "0x0 (0)"},
+		{{3, {1, 2, 0xab}}, "0102ab"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *text = value_text(&cases[i].value);
+
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_changed_and_silent),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_unseen),
+		cmocka_unit_test(test_by_thread),
+		cmocka_unit_test(test_top_is_bounded),
+		cmocka_unit_test(test_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
