@@ -8,12 +8,15 @@
 #include "watchprof/procfs.h"
 #include "watchprof/session.h"
 #include "watchprof/symbols.h"
+#include "watchprof/trace.h"
 #include "watchprof/util.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A crash of our own: disarm and detach as well as can be, then die of the same signal. */
@@ -72,12 +75,27 @@ static int list_vars(const struct options *options, struct err *err)
 	return 0;
 }
 
+/* A trace that was made earlier, and maybe elsewhere. */
+static int decode(const struct options *options, struct err *err)
+{
+	FILE *in = fopen(options->decode, "re");
+	int result;
+
+	if (!in)
+		return err_set(err, "%s: %s", options->decode, strerror(errno));
+	result = options->trace_format == TRACE_BINARY
+		? err_set(err, "--decode: it is binary already; use --trace-format=text or json")
+		: trace_decode(in, options->decode, stdout, options->trace_format, err);
+	fclose(in);
+	return result;
+}
+
 static const struct frontend_ops *frontend_choose(const struct options *options)
 {
 #if ENABLE_TUI
 	const char *why;
 
-	if (options->report || !isatty(STDOUT_FILENO))
+	if (options->report || !isatty(STDOUT_FILENO) || (options->is_traced && !options->trace_path))
 		return &frontend_quiet;
 	if (screen_is_possible(&why))
 		return &frontend_tui;
@@ -102,6 +120,8 @@ int main(int argc, char **argv)
 		result = self_test(&err);
 	} else if (result == 0 && options.list_vars) {
 		result = list_vars(&options, &err);
+	} else if (result == 0 && options.decode) {
+		result = decode(&options, &err);
 	} else if (result == 0) {
 		session_signals(&blocked);
 		/* ^Z stops the first process (guardian.c), so that the shell has its prompt; a

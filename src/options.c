@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of a ring of hits. */
+#define FLIGHT_MIN 4096U
+#define FLIGHT_MAX (1ULL << 40)
+
 const char *argp_program_version = "watchprof " PACKAGE_VERSION;
 const char *argp_program_bug_address = "<" PACKAGE_BUGREPORT ">";
 
@@ -32,6 +36,13 @@ enum option_key {
 	KEY_DEBUG_DIR,
 	KEY_DEBUGINFOD,
 	KEY_LIST_VARS,
+	KEY_MAX_RATE,
+	KEY_CONTROL,
+	KEY_TRACE,
+	KEY_TRACE_FORMAT,
+	KEY_TRACE_STACK,
+	KEY_FLIGHT,
+	KEY_DECODE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -58,6 +69,9 @@ static const struct argp_option argp_options[] = {
 		"library's string functions; an empty list blames what made the access", 0},
 	{"duration", 'd', "SECONDS", 0, "Stop watching after this long", 0},
 	{"max-hits", 'n', "N", 0, "Stop watching after exactly N hits", 0},
+	{"max-rate", KEY_MAX_RATE, "N", 0,
+		"Disarm a watch that has had more than N hits in a second until that second is over; its counts "
+		"are then a sample, and every report says so", 0},
 	{"interval", 'i', "SECONDS", 0, "Refresh the screen this often (default 1)", 0},
 	{"engine", KEY_ENGINE, "ENGINE", 0, "How accesses are caught: auto (default) or dr", 0},
 	{"stack", KEY_STACK, "DEPTH", 0, "Frames kept per hit (default 32; 0: function only, fastest)", 0},
@@ -69,6 +83,16 @@ static const struct argp_option argp_options[] = {
 		"Search DIR for separate debug files, before the system's directory; may be repeated", 0},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, 0,
 		"Get missing debug info from the servers of $DEBUGINFOD_URLS before the target is touched", 0},
+	{"trace", KEY_TRACE, "FILE", OPTION_ARG_OPTIONAL,
+		"Write a line for each hit, to FILE or to the standard error", 0},
+	{"trace-format", KEY_TRACE_FORMAT, "FORMAT", 0,
+		"Format of the trace: text (default), json, or binary, which costs least and is decoded later", 0},
+	{"trace-stack", KEY_TRACE_STACK, NULL, 0, "Write the call path of each hit into the trace", 0},
+	{"flight", KEY_FLIGHT, "SIZE", 0,
+		"Keep the newest hits of the trace in SIZE bytes (K, M, G) of memory, and write them at the end and at SIGUSR2", 0},
+	{"decode", KEY_DECODE, "FILE", 0, "Print a binary trace as text, or as --trace-format says", 0},
+	{"control", KEY_CONTROL, "PATH", 0,
+		"Take commands at a Unix socket while running (list, add, change, clear, pause, resume, zero, report, trace, quit)", 0},
 	{"self-test", KEY_SELF_TEST, NULL, 0, "Test whether this machine can catch accesses", 0},
 	{"verbose", 'v', NULL, 0, "Say more about what is done", 0},
 	{"quiet", 'q', NULL, 0, "Say nothing but errors and the report", 0},
@@ -82,7 +106,7 @@ static const char argp_doc[] =
 	"126: COMMAND cannot be executed; 127: COMMAND not found.";
 
 static const char argp_args[] = "-p PID -e WATCH...\n-e WATCH... -- COMMAND [ARG...]\n"
-				"--list-vars[=PATTERN] -p PID\n--list-vars[=PATTERN] -- COMMAND\n--self-test";
+				"--list-vars[=PATTERN] -p PID\n--list-vars[=PATTERN] -- COMMAND\n--self-test\n--decode FILE";
 
 /* What the parser callback works on: the options under construction, and the first failure. */
 struct parsing {
@@ -269,6 +293,13 @@ static int max_hits_option(struct options *options, char *arg, struct err *err)
 	return options->max_hits ? 0 : err_set(err, "--max-hits: 0 hits would measure nothing");
 }
 
+static int max_rate_option(struct options *options, char *arg, struct err *err)
+{
+	if (count_parse("--max-rate", arg, UINT32_MAX, &options->max_rate, err))
+		return -1;
+	return options->max_rate ? 0 : err_set(err, "--max-rate: 0 hits in a second would measure nothing");
+}
+
 static int engine_option(struct options *options, char *arg, struct err *err)
 {
 	static const char *const names[] = {[ENGINE_AUTO] = "auto", [ENGINE_DR] = "dr"};
@@ -330,6 +361,63 @@ static int debuginfod_option(struct options *options, char *arg, struct err *err
 	return 0;
 }
 
+static int trace_option(struct options *options, char *arg, struct err *err)
+{
+	if (arg && !*arg)
+		return err_set(err, "--trace: an empty file name");
+	options->is_traced = true;
+	options->trace_path = arg;
+	return 0;
+}
+
+static int trace_format_option(struct options *options, char *arg, struct err *err)
+{
+	return trace_format_parse(arg, &options->trace_format, err);
+}
+
+static int trace_stack_option(struct options *options, char *arg, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	options->trace_stack = true;
+	return 0;
+}
+
+/* A number of bytes, with K, M or G for powers of 1024. */
+static int flight_option(struct options *options, char *arg, struct err *err)
+{
+	static const struct choice units[] = {{"", 0}, {"K", 10}, {"M", 20}, {"G", 30}};
+	size_t digits = strspn(arg, "0123456789");
+	char *number = text_format("%.*s", (int)digits, arg);
+	int shift = 0, result;
+	uint64_t size;
+
+	result = count_parse("--flight", number, FLIGHT_MAX, &size, err);
+	free(number);
+	if (result || choice_parse("--flight: the unit", arg + digits, units, ARRAY_LEN(units), &shift, err))
+		return -1;
+	if (size > FLIGHT_MAX >> shift || size << shift < FLIGHT_MIN)
+		return err_set(err, "--flight: '%s' is not a size from %u to %llu bytes", arg, FLIGHT_MIN,
+			(unsigned long long)FLIGHT_MAX);
+	options->flight = size << shift;
+	return 0;
+}
+
+static int decode_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	options->decode = arg;
+	return 0;
+}
+
+static int control_option(struct options *options, char *arg, struct err *err)
+{
+	if (!*arg)
+		return err_set(err, "--control: an empty file name");
+	options->control = arg;
+	return 0;
+}
+
 static int self_test_option(struct options *options, char *arg, struct err *err)
 {
 	(void)arg;
@@ -383,6 +471,13 @@ static const struct {
 	{'d', duration_option},
 	{'n', max_hits_option},
 	{'i', interval_option},
+	{KEY_MAX_RATE, max_rate_option},
+	{KEY_CONTROL, control_option},
+	{KEY_TRACE, trace_option},
+	{KEY_TRACE_FORMAT, trace_format_option},
+	{KEY_TRACE_STACK, trace_stack_option},
+	{KEY_FLIGHT, flight_option},
+	{KEY_DECODE, decode_option},
 	{KEY_ENGINE, engine_option},
 	{KEY_STACK, stack_option},
 	{KEY_MAX_SITES, max_sites_option},
@@ -418,11 +513,23 @@ static int check_outputs(struct options *options, struct err *err)
 	return 0;
 }
 
+/* What the options of a trace need of each other. */
+static int check_trace(const struct options *options, struct err *err)
+{
+	if (options->is_traced && options->trace_format == TRACE_BINARY && !options->trace_path)
+		return err_set(err, "--trace-format=binary: give the trace a file, with --trace=FILE");
+	if (options->flight && !options->trace_path)
+		return err_set(err, "--flight: where shall the newest hits be written? Give --trace=FILE as well");
+	if (options->trace_stack && !options->is_traced && !options->decode)
+		return err_set(err, "--trace-stack: there is no trace; give --trace as well");
+	return 0;
+}
+
 static int check_whole(struct options *options, struct err *err)
 {
-	if (check_outputs(options, err))
+	if (check_outputs(options, err) || check_trace(options, err))
 		return -1;
-	if (options->self_test)
+	if (options->self_test || options->decode)
 		return 0;
 	if (options->pid && options->command)
 		return err_set(err, "-p attaches and -- COMMAND launches: give one of them");

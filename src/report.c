@@ -48,6 +48,43 @@ int report_format_parse(const char *name, enum report_format *format, struct err
 	return err_set(err, "unknown report format '%s': use text, tsv (or dump), csv, json, folded or pprof", name);
 }
 
+/* Was a write counted for the watch, or could one of its hits have been one? */
+static bool may_have_written(const struct report *report, unsigned watch)
+{
+	size_t n;
+	struct row *rows = profile_rows(report->profile, &(struct query){.group = GROUP_WATCH}, &n);
+	bool may = profile_count(report->profile, watch).overrun > 0;
+
+	for (size_t i = 0; i < n; i++)
+		may |= rows[i].watch == watch && (rows[i].writes > 0 || !rows[i].writes_known);
+	free(rows);
+	return may;
+}
+
+bool report_is_uncounted(const struct report *report, unsigned watch)
+{
+	return report->watches[watch].compared && report->watches[watch].changed && !may_have_written(report, watch);
+}
+
+static uint64_t uncounted_changes(const struct report *report)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < report->n_watches; i++)
+		n += report_is_uncounted(report, i);
+	return n;
+}
+
+char *report_watch_line(const struct report *report, unsigned watch)
+{
+	const struct report_watch *w = &report->watches[watch];
+
+	return text_format("%s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s, %s, %" PRIu64
+			   " hits, armed for %.1f %% of the time",
+		w->text, w->len, w->addr, w->access, w->state, profile_count(report->profile, watch).hits,
+		w->armed_share * 100);
+}
+
 size_t report_fields(const struct report *r, struct report_field fields[REPORT_FIELDS_MAX])
 {
 	const struct report_field all[] = {
@@ -73,6 +110,13 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"masked_off", FIELD_COUNT, r->masked_off ? "" : NULL, r->masked_off},
 		{"end", FIELD_TEXT, r->end, 0},
 		{"complete", FIELD_BOOL, "", r->complete},
+		{"uncounted_changes", FIELD_COUNT, "", uncounted_changes(r)},
+		{"traps_unblocked", FIELD_COUNT, "", r->traps_unblocked},
+		{"max_rate", FIELD_COUNT, r->max_rate ? "" : NULL, r->max_rate},
+		{"sampled", FIELD_BOOL, "", r->is_sampled},
+		{"trace_hits", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_hits},
+		{"trace_dropped", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_dropped},
+		{"trace_overwritten", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_overwritten},
 	};
 	size_t n = 0;
 

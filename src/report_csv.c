@@ -74,6 +74,7 @@ static void csv_watch(FILE *out, const struct report *report, unsigned i)
 		{"state", text_copy(watch->state)},
 		{"changed", text_copy(report_changed(watch))},
 		{"object", text_copy(watch->object ? watch->object : "-")},
+		{"armed_share", text_format("%.6f", watch->armed_share)},
 	};
 	char *record = text_format("watch %u", i + 1);
 

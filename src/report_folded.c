@@ -18,6 +18,14 @@ static void folded_about(FILE *out, const struct report *report)
 		report_field_write(out, &fields[i]);
 		fputs("\"\n", out);
 	}
+	for (unsigned i = 0; i < report->n_watches; i++) {
+		char *line = report_watch_line(report, i);
+
+		fputs("# watch=\"", out);
+		text_escape(out, line);
+		fputs("\"\n", out);
+		free(line);
+	}
 	for (size_t i = 0; i < report->n_warnings; i++) {
 		fputs("# warning=\"", out);
 		text_escape(out, report->warnings[i]);

@@ -1,58 +1,12 @@
 /* report_json.c owns the JSON form of a report. Every number and name is the one that the
  * other formats show; only the call paths and threads come on top. */
+#include "json_private.h"
 #include "report_private.h"
 #include "watchprof/util.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* JSON text must be UTF-8: bytes that are not become \xHH, all else stays (json-c escapes
- * control characters itself). A backslash that was there is doubled in such texts only. */
-static struct json_object *json_text(const char *text)
-{
-	const char *at = text;
-	struct json_object *object;
-	char *escaped;
-
-	if (!text)
-		return NULL;
-	while (*at && utf8_sequence(at) && *at != 0x7f &&
-		!((unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0))
-		at += utf8_sequence(at);
-	if (!*at)
-		return json_object_new_string(text);
-	escaped = text_escaped(text);
-	object = json_object_new_string(escaped);
-	free(escaped);
-	return object;
-}
-
-static struct json_object *json_count(uint64_t count)
-{
-	return json_object_new_uint64(count);
-}
-
-static struct json_object *json_address(uint64_t addr)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, addr);
-	return json_object_new_string(text);
-}
-
-static void put(struct json_object *object, const char *key, struct json_object *value)
-{
-	if (json_object_object_add(object, key, value))
-		die("out of memory");
-}
-
-static void add(struct json_object *array, struct json_object *value)
-{
-	if (json_object_array_add(array, value))
-		die("out of memory");
-}
 
 static struct json_object *json_field(const struct report_field *field)
 {
@@ -77,7 +31,7 @@ static struct json_object *json_values(const struct report *report, unsigned i)
 	struct json_object *object = n ? json_object_new_object() : NULL;
 
 	for (size_t k = 0; k < n; k++)
-		put(object, fields[k].key, fields[k].text ? json_text(fields[k].text) : json_count(fields[k].count));
+		json_put(object, fields[k].key, fields[k].text ? json_text(fields[k].text) : json_count(fields[k].count));
 	report_value_free(fields, n);
 	return object;
 }
@@ -89,17 +43,18 @@ static struct json_object *json_watch(const struct report *report, unsigned i)
 	struct json_object *object = json_object_new_object();
 	char address[REPORT_ADDRESS_LEN];
 
-	put(object, "watch", json_text(watch->text));
-	put(object, "object", json_text(watch->object));
-	put(object, "address", json_text(report_address(watch, address)));
-	put(object, "length", json_count(watch->len));
-	put(object, "access", json_text(watch->access));
-	put(object, "slots", json_count(watch->slots));
-	put(object, "state", json_text(watch->state));
-	put(object, "hits", json_count(count.hits));
-	put(object, "overrun", json_count(count.overrun));
-	put(object, "values", json_values(report, i));
-	put(object, "changed", watch->compared ? json_object_new_boolean(watch->changed) : NULL);
+	json_put(object, "watch", json_text(watch->text));
+	json_put(object, "object", json_text(watch->object));
+	json_put(object, "address", json_text(report_address(watch, address)));
+	json_put(object, "length", json_count(watch->len));
+	json_put(object, "access", json_text(watch->access));
+	json_put(object, "slots", json_count(watch->slots));
+	json_put(object, "state", json_text(watch->state));
+	json_put(object, "hits", json_count(count.hits));
+	json_put(object, "overrun", json_count(count.overrun));
+	json_put(object, "values", json_values(report, i));
+	json_put(object, "changed", watch->compared ? json_object_new_boolean(watch->changed) : NULL);
+	json_put(object, "armed_share", json_object_new_double(watch->armed_share));
 	return object;
 }
 
@@ -108,20 +63,20 @@ static struct json_object *json_counts(const struct report *report, const struct
 {
 	struct json_object *object = json_object_new_object();
 
-	put(object, "watch", json_text(report->watches[row->watch].text));
-	put(object, "hits", json_count(row->hits));
-	put(object, "share", json_object_new_double(row->share));
-	put(object, "reads", row->reads_known ? json_count(row->reads) : NULL);
-	put(object, "writes", row->writes_known ? json_count(row->writes) : NULL);
+	json_put(object, "watch", json_text(report->watches[row->watch].text));
+	json_put(object, "hits", json_count(row->hits));
+	json_put(object, "share", json_object_new_double(row->share));
+	json_put(object, "reads", row->reads_known ? json_count(row->reads) : NULL);
+	json_put(object, "writes", row->writes_known ? json_count(row->writes) : NULL);
 	return object;
 }
 
 static void put_loc(struct json_object *object, const struct loc *loc)
 {
-	put(object, "function", loc ? json_text(loc->function) : NULL);
-	put(object, "file", loc ? json_text(loc->file) : NULL);
-	put(object, "line", loc && loc->line ? json_count(loc->line) : NULL);
-	put(object, "module", loc ? json_text(loc->module) : NULL);
+	json_put(object, "function", loc ? json_text(loc->function) : NULL);
+	json_put(object, "file", loc ? json_text(loc->file) : NULL);
+	json_put(object, "line", loc && loc->line ? json_count(loc->line) : NULL);
+	json_put(object, "module", loc ? json_text(loc->module) : NULL);
 }
 
 static struct json_object *json_function(const struct report *report, const struct row *row)
@@ -129,9 +84,9 @@ static struct json_object *json_function(const struct report *report, const stru
 	struct json_object *object = json_counts(report, row);
 
 	put_loc(object, row->loc);
-	put(object, "pid", json_count((uint64_t)row->pid));
-	put(object, "blame", row->blame ? json_text(row->blame->function) : NULL);
-	put(object, "address", row->loc ? json_address(row->loc->addr) : NULL);
+	json_put(object, "pid", json_count((uint64_t)row->pid));
+	json_put(object, "blame", row->blame ? json_text(row->blame->function) : NULL);
+	json_put(object, "address", row->loc ? json_address(row->loc->addr) : NULL);
 	return object;
 }
 
@@ -147,13 +102,13 @@ static struct json_object *json_path(const struct report *report, const struct r
 		const struct loc *loc = profile_loc(report->profile, row->frames[i]);
 		struct json_object *frame = json_object_new_object();
 
-		put(frame, "address", json_address(loc->addr));
+		json_put(frame, "address", json_address(loc->addr));
 		put_loc(frame, loc);
-		put(frame, "inlined", json_object_new_boolean(loc->is_inlined));
-		add(frames, frame);
+		json_put(frame, "inlined", json_object_new_boolean(loc->is_inlined));
+		json_add(frames, frame);
 	}
-	put(object, "end", json_text(ends[row->path]));
-	put(object, "frames", frames);
+	json_put(object, "end", json_text(ends[row->path]));
+	json_put(object, "frames", frames);
 	return object;
 }
 
@@ -161,8 +116,8 @@ static struct json_object *json_thread(const struct report *report, const struct
 {
 	struct json_object *object = json_counts(report, row);
 
-	put(object, "pid", json_count((uint64_t)row->pid));
-	put(object, "tid", json_count((uint64_t)row->tid));
+	json_put(object, "pid", json_count((uint64_t)row->pid));
+	json_put(object, "tid", json_count((uint64_t)row->tid));
 	return object;
 }
 
@@ -178,7 +133,7 @@ static struct json_object *json_rows(const struct report *report, enum group gro
 	query.by_process = report->is_followed;
 	rows = profile_rows(report->profile, &query, &n);
 	for (size_t i = 0; i < n; i++)
-		add(array, json_row(report, &rows[i]));
+		json_add(array, json_row(report, &rows[i]));
 	free(rows);
 	return array;
 }
@@ -187,11 +142,11 @@ static struct json_object *json_process(const struct report_process *process)
 {
 	struct json_object *object = json_object_new_object();
 
-	put(object, "pid", json_count((uint64_t)process->pid));
-	put(object, "parent", process->parent ? json_count((uint64_t)process->parent) : NULL);
-	put(object, "hits", json_count(process->hits));
-	put(object, "end", json_text(process->end));
-	put(object, "command", json_text(process->command));
+	json_put(object, "pid", json_count((uint64_t)process->pid));
+	json_put(object, "parent", process->parent ? json_count((uint64_t)process->parent) : NULL);
+	json_put(object, "hits", json_count(process->hits));
+	json_put(object, "end", json_text(process->end));
+	json_put(object, "command", json_text(process->command));
 	return object;
 }
 
@@ -201,26 +156,26 @@ void report_write_json(FILE *out, const struct report *report)
 	struct report_field fields[REPORT_FIELDS_MAX];
 	size_t n = report_fields(report, fields);
 
-	put(root, "format", json_object_new_string("watchprof-report"));
-	put(root, "format_version", json_count(1));
+	json_put(root, "format", json_object_new_string("watchprof-report"));
+	json_put(root, "format_version", json_count(1));
 	for (size_t i = 0; i < n; i++)
-		put(root, fields[i].key, json_field(&fields[i]));
+		json_put(root, fields[i].key, json_field(&fields[i]));
 	array = json_object_new_array();
 	for (unsigned i = 0; i < report->n_watches; i++)
-		add(array, json_watch(report, i));
-	put(root, "watches", array);
+		json_add(array, json_watch(report, i));
+	json_put(root, "watches", array);
 	array = json_object_new_array();
 	for (size_t i = 0; i < report->n_warnings; i++)
-		add(array, json_text(report->warnings[i]));
-	put(root, "warnings", array);
+		json_add(array, json_text(report->warnings[i]));
+	json_put(root, "warnings", array);
 	array = json_object_new_array();
 	for (size_t i = 0; i < report->n_processes; i++)
-		add(array, json_process(&report->processes[i]));
-	put(root, "processes", array);
-	put(root, "functions", json_rows(report, GROUP_FUNCTION, json_function));
-	put(root, "lines", json_rows(report, GROUP_LINE, json_function));
-	put(root, "threads", json_rows(report, GROUP_THREAD, json_thread));
-	put(root, "paths", json_rows(report, GROUP_PATH, json_path));
+		json_add(array, json_process(&report->processes[i]));
+	json_put(root, "processes", array);
+	json_put(root, "functions", json_rows(report, GROUP_FUNCTION, json_function));
+	json_put(root, "lines", json_rows(report, GROUP_LINE, json_function));
+	json_put(root, "threads", json_rows(report, GROUP_THREAD, json_thread));
+	json_put(root, "paths", json_rows(report, GROUP_PATH, json_path));
 	fputs(json_object_to_json_string_ext(root,
 		      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_SPACED),
 		out);

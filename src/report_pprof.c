@@ -229,6 +229,12 @@ static void comments_add(struct pprof *pprof)
 		comment_add(pprof, text_format("%s: %s", fields[i].key, value));
 		free(value);
 	}
+	for (unsigned i = 0; i < report->n_watches; i++) {
+		char *line = report_watch_line(report, i);
+
+		comment_add(pprof, text_format("watch: %s", line));
+		free(line);
+	}
 	for (size_t i = 0; i < report->n_warnings; i++)
 		comment_add(pprof, text_format("warning: %s", report->warnings[i]));
 }

@@ -30,6 +30,12 @@ void report_field_write(FILE *out, const struct report_field *field);
 /* The same as a text that the caller frees; FIELD_TEXT is not escaped. */
 char *report_field_text(const struct report_field *field);
 
+/* Did the value of a watch change without a hit that can have been a write? */
+bool report_is_uncounted(const struct report *report, unsigned watch);
+
+/* A watch in one line, for formats without a place of their own for watches; the caller frees it. */
+char *report_watch_line(const struct report *report, unsigned watch);
+
 /* "yes", "no" or "unknown": did the watched bytes change over the run? */
 const char *report_changed(const struct report_watch *watch);
 

@@ -50,19 +50,6 @@ static void text_head(FILE *out, const struct report *report)
 	}
 }
 
-/* Was a write counted for the watch, or could one of its hits have been one? */
-static bool may_have_written(const struct report *report, unsigned watch)
-{
-	size_t n;
-	struct row *rows = profile_rows(report->profile, &(struct query){.group = GROUP_THREAD}, &n);
-	bool may = profile_count(report->profile, watch).overrun > 0;
-
-	for (size_t i = 0; i < n; i++)
-		may |= rows[i].watch == watch && (rows[i].writes > 0 || !rows[i].writes_known);
-	free(rows);
-	return may;
-}
-
 static void text_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
@@ -85,11 +72,14 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 	fprintf(out, "\n  %" PRIu64 " hits", count.hits);
 	if (count.hits == 0)
 		fprintf(out, ": %s; self-test: %s", silence_reason(watch), text_or_unknown(report->self_test));
-	else if (watch->compared && watch->changed && !may_have_written(report, i))
+	else if (report_is_uncounted(report, i))
 		fputs("; its value changed without a counted write (the kernel, or another process)", out);
 	fputc('\n', out);
 	if (report->values && report->values[i].is_known)
 		report_value_text(out, &report->values[i]);
+	if (watch->armed_share < 1)
+		fprintf(out, "  a SAMPLE: the watch was armed for %.1f %% of the time (--max-rate, or a pause)\n",
+			watch->armed_share * 100);
 }
 
 static void text_processes(FILE *out, const struct report *report)

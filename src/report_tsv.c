@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* One `# watch` line: expression, address, length, access, slots, hits, overrun, state,
- * value changed, object; only ever extended at the end. */
+ * value changed, object, share of the time armed; only ever extended at the end. */
 static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
@@ -21,7 +21,7 @@ static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 		report_address(watch, address), watch->len, watch->access, watch->slots, count.hits, count.overrun,
 		watch->state, report_changed(watch));
 	text_escape(out, watch->object ? watch->object : "-");
-	fputc('\n', out);
+	fprintf(out, "\t%.6f\n", watch->armed_share);
 }
 
 /* One `# value` line for each field: watch, key, value. */

@@ -4,6 +4,8 @@
 
 #include "session_private.h"
 #include "watchprof/attach_error.h"
+#include "watchprof/control.h"
+#include "watchprof/control_socket.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -27,7 +29,7 @@
 
 void session_signals(sigset_t *set)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
 	struct sigaction action;
 
 	sigemptyset(set);
@@ -81,7 +83,7 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 		symbols_locate(found->symbols, addr, out);
 }
 
-static void profile_begin(struct session *session)
+void session_profile_begin(struct session *session)
 {
 	session->profile = profile_new(session->options->max_sites, locate, session);
 	session->values = values_new();
@@ -93,11 +95,39 @@ static void profile_begin(struct session *session)
 	profile_blame(session->profile, &session->options->blame);
 }
 
-static void session_end(struct session *session, char *why)
+void session_zero(struct session *session)
+{
+	profile_free(session->profile);
+	session_profile_begin(session);
+}
+
+void session_end(struct session *session, char *why)
 {
 	free(session->end);
 	session->end = why;
 	session->is_done = true;
+}
+
+/* SIGUSR1: write the reports now. They fail alone: the run goes on, and the last ones tell. */
+static void reports_now(struct session *session)
+{
+	struct err err;
+	size_t n;
+
+	if (session_report_files(session, &n, &err))
+		session_warn(session, text_copy(err.text));
+}
+
+/* Signals that do not end the run. */
+static bool take_request(struct session *session, int sig)
+{
+	struct err err;
+
+	if (sig == SIGUSR1 && session->engine)
+		reports_now(session);
+	if (sig == SIGUSR2 && session->options->flight && session_trace_dump(session, &err))
+		session_warn(session, text_copy(err.text));
+	return sig == SIGPIPE || sig == SIGUSR1 || sig == SIGUSR2;
 }
 
 /* A launched program gets the signals that were sent to us alone; those of the terminal (sent by
@@ -106,7 +136,7 @@ static void take_signal(struct session *session, const struct signalfd_siginfo *
 {
 	int sig = (int)info->ssi_signo;
 
-	if (sig == SIGPIPE)
+	if (take_request(session, sig))
 		return;
 	if (sig == GUARDIAN_GONE) {
 		session_end(session, text_copy("watchprof was killed"));
@@ -162,8 +192,7 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 		session_end(session, text_copy("ended by the user"));
 		break;
 	case WISH_ZERO:
-		profile_free(session->profile);
-		profile_begin(session);
+		session_zero(session);
 		break;
 	case WISH_REPORT:
 		wish_report(session, &wish, report);
@@ -179,6 +208,10 @@ static void tick(struct session *session, uint64_t now_ns)
 	session->next_tick_ns = now_ns + TICK_NS;
 	take_signals(session);
 	tell_masks(session);
+	session_limit_tick(session, now_ns);
+	session_trace_tick(session);
+	if (session->control)
+		control_socket_serve(session->control, session);
 	if (session->signal && now_ns >= session->grace_ns && !session->is_done)
 		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(session->signal)));
 	if (session->options->duration_ns && now_ns - session->start_ns >= session->options->duration_ns &&
@@ -240,17 +273,22 @@ static int take_hit(struct session *session, struct engine_note *note, struct er
 		return 0;
 	profile_add(session->profile, &note->hit);
 	values_add(session->values, &note->hit);
+	session_trace_hit(session, &note->hit);
+	session_limit_hit(session, &note->hit);
 	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
 		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
 	return 0;
 }
 
-/* When the next tick is due: ten times a second, or when the duration ends. */
+/* When the next tick is due: ten times a second, or when the duration or the second of a limit ends. */
 static uint64_t deadline(const struct session *session)
 {
-	uint64_t end = session->start_ns + session->options->duration_ns;
+	uint64_t end = session->start_ns + session->options->duration_ns, limit = session_limit_end(session);
+	uint64_t due = session->next_tick_ns;
 
-	return session->options->duration_ns && end < session->next_tick_ns ? end : session->next_tick_ns;
+	if (session->options->duration_ns && end < due)
+		due = end;
+	return limit && limit < due ? limit : due;
 }
 
 /* A forked child that loads a library shares its parent's image, and is left as it is. */
@@ -258,7 +296,12 @@ static int take_modules(struct session *session, const struct engine_note *note,
 {
 	struct session_image *image = image_find(session, note->image);
 
-	return image && image->pid == note->pid ? session_take_modules(session, image, note->tid, err) : 0;
+	if (!image || image->pid != note->pid)
+		return 0;
+	if (session_take_modules(session, image, note->tid, err))
+		return -1;
+	session_trace_modules(session, image);
+	return 0;
 }
 
 /* A child was forked, watched as its parent. Without a known parent its names are looked up anew. */
@@ -266,7 +309,7 @@ static int take_fork(struct session *session, const struct engine_note *note, st
 {
 	session_say(session, "process %d was forked by %d", note->pid, note->parent);
 	guardian_watch(session->guardian, note->pid);
-	session_take_fork(session, note->pid, note->parent);
+	session_take_fork(session, note->pid, note->parent, note->image);
 	return note->parent ? 0 : session_take_image(session, note->pid, note->image, err);
 }
 
@@ -278,9 +321,10 @@ static int take_event(struct session *session, enum engine_event event, struct e
 		return take_hit(session, note, err);
 	case ENGINE_IMAGE:
 		session_say(session, "process %d runs a new program", note->pid);
-		session_take_command(session, note->pid);
+		session_take_exec(session, note->pid, note->image);
 		if (session_take_image(session, note->pid, note->image, err))
 			return -1;
+		session_trace_modules(session, image_find(session, note->image));
 		drop_image(session, note);
 		return 0;
 	case ENGINE_MODULES:
@@ -326,7 +370,7 @@ static void describe(struct session *session)
 
 	if (uname(&uts) == 0) {
 		session->kernel = text_format("%s %s", uts.sysname, uts.release);
-		session->machine = text_format("%s", uts.machine);
+		session->machine = text_format("%s, %ld processors", uts.machine, sysconf(_SC_NPROCESSORS_ONLN));
 	}
 	session->start_unix_s = (uint64_t)time(NULL);
 }
@@ -554,6 +598,8 @@ static int close_and_report(struct session *session, struct err *err)
 	session->engine = NULL;
 	guardian_free(session->guardian);
 	session->guardian = NULL;
+	session_trace_close(session);
+	session_report_trace(session, &report);
 	screen_stay(session, &report);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
@@ -581,8 +627,11 @@ static void abandon(struct session *session)
 
 static void session_fini(struct session *session)
 {
+	control_socket_close(session->control);
+	session_trace_free(session);
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		free(session->watches[i].object);
+	session_watches_end(session);
 	for (size_t i = 0; i < session->n_warnings; i++)
 		free(session->warnings[i]);
 	free(session->warnings);
@@ -610,14 +659,14 @@ static void session_fini(struct session *session)
 
 static void session_init(struct session *session, const struct options *options)
 {
-	session->options = options;
+	session->own = *options;
+	session->options = &session->own;
 	session->signal_fd = -1;
 	LIST_INIT(&session->images);
 	session->output_fd = -1;
 	session->is_launch = options->command != NULL;
-	profile_begin(session);
-	for (size_t i = 0; i < options->n_watches; i++)
-		session->text[i] = options->watches[i].text;
+	session_profile_begin(session);
+	session_watches_begin(session, options);
 	if (session->is_launch)
 		session->command = text_copy(options->command[0]);
 	session->source = (struct symbols_source){.debug_dirs = options->debug_dirs,
@@ -630,11 +679,13 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 {
 	sigset_t signals;
 
-	if (reports_check(session->options, err) || session->ops->probe(err))
+	if (reports_check(session->options, err) || session->ops->probe(err) || session_trace_open(session, err))
 		return -1;
 	session_signals(&signals);
 	session->guardian = guardian_new(&signals, session->ops->rescue);
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (session->options->control && !(session->control = control_socket_open(session->options->control, err)))
+		return -1;
 	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
 		return -1;
 	if (session->options->debuginfod && !getenv("DEBUGINFOD_URLS"))
@@ -643,6 +694,8 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	if (session->is_launch ? open_launch(session, mask, err) : open_attach(session, err))
 		return -1;
 	describe_target(session);
+	if (!session->is_launch)
+		session_trace_modules(session, session->main_image);
 	if (loop(session, err))
 		return -1;
 	return close_and_report(session, err);

@@ -16,6 +16,7 @@ struct arming session_arming(const struct session *session, const struct session
 	return (struct arming){.spans = image->spans,
 		.text = session->text,
 		.n = session->options->n_watches,
+		.off = session_off(session),
 		.hook = image->hook,
 		.modules = image->modules,
 		.locate = tls_locate,
@@ -32,6 +33,8 @@ struct session_image *session_image_new(struct session *session, pid_t pid, uint
 	image->tls = tls_new(image->symbols);
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		image->spans[i].access = session->options->watches[i].access;
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		image->state[i] = session->watches[i].cleared_ns ? WATCH_CLEARED : WATCH_PENDING;
 	LIST_INSERT_HEAD(&session->images, image, all);
 	return image;
 }
@@ -81,6 +84,8 @@ static int take_unknown(struct session *session, struct session_image *image, si
 	bool is_main = image == session->main_image;
 	bool waits = session->is_launch || (session->options->is_pending && image->loader.hook);
 
+	if (session->adding == i + 1)
+		return -1;
 	if (image->state[i] == WATCH_UNLOADED)
 		return 0;
 	if (!waits && !session->was_armed)
@@ -99,7 +104,7 @@ static int take_unknown(struct session *session, struct session_image *image, si
  * begun; afterwards only of this watch. */
 static int take_refused(struct session *session, struct session_image *image, size_t i, struct err *err)
 {
-	if (!session->has_run)
+	if (!session->has_run || session->adding == i + 1)
 		return -1;
 	image->state[i] = WATCH_REFUSED;
 	image->is_new[i] = false;
@@ -232,6 +237,7 @@ static int plan(struct session *session, const struct session_image *image, stru
 	struct arming arming = session_arming(session, image);
 	unsigned slots[WATCHES_MAX] = {0};
 
+	arming.off = 0; /* what is off for now has to fit as well */
 	if (session->ops->plan(&arming, slots, err))
 		return -1;
 	for (size_t i = 0; i < session->options->n_watches; i++) {
@@ -353,6 +359,7 @@ int session_arm(struct session *session, struct session_image *image, struct err
 	if (arm(session, image, err))
 		return -1;
 	take_armed(session, image);
+	session_note_armed(session);
 	if (session->was_armed || session_is_waiting(session, image))
 		session_say(session, "armed in %" PRIu64 " threads of process %d",
 			session->ops->counts(session->engine).threads_armed, image->pid);
@@ -428,4 +435,34 @@ int session_take_image(struct session *session, pid_t pid, uint32_t id, struct e
 	/* Nothing is armed until the dynamic linker has loaded and relocated everything: its
 	 * own writes (relocations) are not the program's, and libraries are missing before. */
 	return session_arm(session, image, err);
+}
+
+int session_find_added(struct session *session, struct session_image *image, size_t i, struct err *err)
+{
+	size_t n_found;
+	int result;
+
+	session->adding = i + 1;
+	result = resolve_missing(session, image, &n_found, err);
+	if (result == 0 && !image->loading)
+		session_choose_hook(session, image);
+	if (result == 0)
+		result = plan(session, image, err);
+	session->adding = 0;
+	return result;
+}
+
+int session_arm_child(struct session *session, const struct session_process *process, struct err *err)
+{
+	struct session_image *image;
+	struct arming arming;
+
+	LIST_FOREACH (image, &session->images, all) {
+		if (image->id == process->image)
+			break;
+	}
+	if (!image || image->pid == process->pid)
+		return 0;
+	arming = session_arming(session, image);
+	return session->ops->arm(session->engine, process->pid, &arming, err);
 }

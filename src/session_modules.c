@@ -48,6 +48,7 @@ void session_choose_hook(const struct session *session, struct session_image *im
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		may_go |= is_loose(image, i);
 	arming = session_arming(session, image);
+	arming.off = 0; /* what is off for now has to fit as well */
 	if (!may_go || session->ops->plan(&arming, NULL, &ignored))
 		image->hook = 0;
 }

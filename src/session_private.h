@@ -12,12 +12,22 @@
 
 #include <sys/queue.h>
 
+/* What the self-test gave: a run ends before it begins otherwise. */
+#define SELF_TEST_OK "ok, 2 of 2 hits"
+
 enum watch_state {
 	WATCH_PENDING, /* no module has the name yet */
 	WATCH_ARMED,
 	WATCH_ENDED,   /* the image that had it is gone */
 	WATCH_UNLOADED, /* its library is gone; it may be loaded again */
+	WATCH_CLEARED, /* by the user, while the run went on */
 	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
+};
+
+/* A time that is measured piece by piece. */
+struct session_clock {
+	uint64_t since_ns; /* it runs; 0: it stands */
+	uint64_t sum_ns;   /* of the former pieces */
 };
 
 /* A watch as the report shows it: as it was found in the first process that had it. */
@@ -31,6 +41,10 @@ struct session_watch {
 	bool compared, changed;
 	struct span last; /* as last armed */
 	bool is_tls;	  /* it has another address in each thread */
+	uint64_t cleared_ns; /* when it was cleared; 0: it was not */
+	struct session_clock wanted, armed; /* how long it was to be watched, and how long it was */
+	uint64_t second;	    /* of the run, that hits_of_second is about */
+	uint64_t hits_of_second;
 };
 
 /* One program image: what exec made, and forked children share. */
@@ -56,17 +70,25 @@ struct session_image {
 /* A process that was followed, for the report. */
 struct session_process {
 	pid_t pid, parent;
+	uint32_t image; /* that it runs */
 	char *command;
 	char *end; /* NULL: it still ran */
 };
 
 struct session {
-	const struct options *options;
+	struct options own; /* what was asked for; the list of watches is ours, and changes */
+	const struct options *options; /* the same, for reading */
 	const struct engine_ops *ops;
 	const struct frontend_ops *frontend_ops;
 	struct frontend *frontend;
 	struct engine *engine;
 	struct guardian *guardian;
+	struct control_socket *control; /* or NULL */
+	struct trace *trace;		/* or NULL */
+	bool is_tracing, is_trace_begun;
+	char **trace_modules; /* that the trace has told of */
+	size_t n_trace_modules;
+	unsigned n_dumps;
 	struct profile *profile;
 	struct values *values;
 	struct report_values *report_values; /* by watch, made anew for each report */
@@ -81,6 +103,11 @@ struct session {
 	bool is_launch;
 	bool was_armed; /* something was armed at least once */
 	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
+	size_t adding; /* number of a watch that is being added, and 1; 0: none */
+	bool is_paused, was_paused;
+	uint64_t limited; /* bit i: watch i has had its hits of limited_second */
+	uint64_t limited_second;
+	bool was_limited;
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
 
 	const char *text[WATCHES_MAX];
@@ -148,8 +175,46 @@ int session_take_modules(struct session *session, struct session_image *image, p
 int session_check_modules(struct session *session, struct err *err);
 int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err);
 
+/* Find a watch that is being added in an image, and see that it fits there. */
+int session_find_added(struct session *session, struct session_image *image, size_t i, struct err *err);
+
+/* Arm a forked child as the image that it shares with its parent. */
+int session_arm_child(struct session *session, const struct session_process *process, struct err *err);
+
+/* Bit i: watch i is not to be armed for now. */
+uint64_t session_off(const struct session *session);
+
+/* The list of watches, made from that of the options. */
+void session_watches_begin(struct session *session, const struct options *options);
+void session_watches_end(struct session *session);
+
+/* --max-rate: count a hit against its watches' limits; those that are over are disarmed. At a tick, those
+ * of a former second are armed again. session_limit_end: when that is due (CLOCK_MONOTONIC); 0: nothing is. */
+void session_limit_hit(struct session *session, const struct hit *hit);
+void session_limit_tick(struct session *session, uint64_t now_ns);
+uint64_t session_limit_end(const struct session *session);
+
+/* How much of the time that a watch was to be armed it was: 0 to 1; 1 where it never was to be. */
+double session_armed_share(const struct session *session, size_t i);
+
+/* Take note of which watches are armed from now on. */
+void session_note_armed(struct session *session);
+
+/* The trace: opened before the target is touched; begun, and told of new modules, when an image is known
+ * or has changed; closed when the target has been let go. */
+int session_trace_open(struct session *session, struct err *err);
+void session_trace_modules(struct session *session, struct session_image *image);
+void session_trace_hit(struct session *session, const struct hit *hit);
+void session_trace_tick(struct session *session);
+void session_trace_close(struct session *session);
+void session_trace_free(struct session *session);
+
+/* Count hits anew. */
+void session_profile_begin(struct session *session);
+
 /* Processes for the report. */
-void session_take_fork(struct session *session, pid_t pid, pid_t parent);
+void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image);
+void session_take_exec(struct session *session, pid_t pid, uint32_t image);
 void session_take_end(struct session *session, pid_t pid, int status);
 void session_take_command(struct session *session, pid_t pid);
 
@@ -162,6 +227,9 @@ void session_compare(struct session *session);
 /* The state of the run as a report, which points into the session. watches has room for
  * all of them. */
 struct report session_report(const struct session *session, struct report_watch *watches);
+
+/* Tell a report of the trace as it stands. */
+void session_report_trace(const struct session *session, struct report *report);
 
 /* Add what only the last report has: the processes, an array that the caller frees. */
 void session_report_end(const struct session *session, struct report *report);

@@ -20,7 +20,7 @@ static struct session_process *process_of(struct session *session, pid_t pid)
 	return NULL;
 }
 
-void session_take_fork(struct session *session, pid_t pid, pid_t parent)
+void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image)
 {
 	struct session_process *process;
 
@@ -31,7 +31,7 @@ void session_take_fork(struct session *session, pid_t pid, pid_t parent)
 	session->processes =
 		mem_resize(session->processes, session->n_processes + 1, sizeof(*session->processes));
 	process = &session->processes[session->n_processes++];
-	*process = (struct session_process){.pid = pid, .parent = parent};
+	*process = (struct session_process){.pid = pid, .parent = parent, .image = image};
 	session_take_command(session, pid);
 }
 
@@ -43,6 +43,15 @@ void session_take_command(struct session *session, pid_t pid)
 		return;
 	free(process->command);
 	process->command = procfs_command(pid);
+}
+
+void session_take_exec(struct session *session, pid_t pid, uint32_t image)
+{
+	struct session_process *process = process_of(session, pid);
+
+	if (process)
+		process->image = image;
+	session_take_command(session, pid);
 }
 
 void session_take_end(struct session *session, pid_t pid, int status)

@@ -1,13 +1,17 @@
 /* session_report.c owns the picture of a run that reports and screens are made from. */
 #include "session_private.h"
+#include "watchprof/control.h"
 #include "watchprof/util.h"
 
 #include "config.h"
 
+#include <stdlib.h>
+
 static const char *state_name(const struct session *session, size_t i)
 {
 	static const char *const names[] = {
-		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec", [WATCH_UNLOADED] = "unloaded", [WATCH_REFUSED] = "refused"};
+		[WATCH_PENDING] = "pending", [WATCH_ARMED] = "armed", [WATCH_ENDED] = "ended at exec",
+		[WATCH_UNLOADED] = "unloaded", [WATCH_CLEARED] = "cleared", [WATCH_REFUSED] = "refused"};
 
 	enum watch_state state = session->main_image ? session->main_image->state[i] : WATCH_PENDING;
 
@@ -32,6 +36,7 @@ static struct report_watch watch_report(const struct session *session, size_t i)
 		.compared = watch->compared,
 		.changed = watch->changed,
 		.is_tls = watch->is_tls,
+		.armed_share = session_armed_share(session, i),
 	};
 }
 
@@ -53,10 +58,27 @@ static void processes_report(const struct session *session, struct report *repor
 	report->n_processes = session->n_processes;
 }
 
+void session_report_trace(const struct session *session, struct report *report)
+{
+	struct trace_counts counts;
+
+	if (!session->trace)
+		return;
+	counts = trace_counts(session->trace);
+	report->is_traced = true;
+	report->trace_hits = counts.hits;
+	report->trace_dropped = counts.dropped;
+	report->trace_overwritten = counts.overwritten;
+	/* The trace may have had something to say. */
+	report->warnings = (const char *const *)session->warnings;
+	report->n_warnings = session->n_warnings;
+}
+
 void session_report_end(const struct session *session, struct report *report)
 {
 	if (session->options->is_followed)
 		processes_report(session, report);
+	session_report_trace(session, report);
 }
 
 static void values_report(const struct session *session, size_t i)
@@ -96,7 +118,7 @@ struct report session_report(const struct session *session, struct report_watch 
 		.machine = session->machine,
 		.kernel = session->kernel,
 		.engine = session->ops->name,
-		.self_test = "ok, 2 of 2 hits", /* session_run() ends before this otherwise */
+		.self_test = SELF_TEST_OK,
 		.pid = session->pid,
 		.is_followed = session->options->is_followed,
 		.processes_left_out = session->n_processes_left_out,
@@ -111,8 +133,57 @@ struct report session_report(const struct session *session, struct report_watch 
 		.output_fd = session->output_fd >= 0 ? &session->output_fd : NULL,
 		.lost = counts.lost,
 		.end = session->end ? session->end : "running",
-		.complete = counts.lost == 0 && counts.threads_unarmed == 0,
+		.traps_unblocked = counts.traps_unblocked,
+		.max_rate = session->options->max_rate,
+		.is_sampled = session->was_limited || session->was_paused,
+		.complete = counts.lost == 0 && counts.threads_unarmed == 0 && !session->was_limited &&
+			!session->was_paused,
 		.warnings = (const char *const *)session->warnings,
 		.n_warnings = session->n_warnings,
 	};
+}
+
+/* Watched bytes are compared while the program may be writing them: that is how it stands just now. */
+static struct report report_now(struct session *session, struct report_watch *watches)
+{
+	struct report report;
+
+	if (session->main_image && !session->has_exited)
+		session_compare(session);
+	report = session_report(session, watches);
+	session_report_end(session, &report);
+	return report;
+}
+
+int session_report_write(struct session *session, FILE *out, enum report_format format, struct err *err)
+{
+	struct report_watch watches[WATCHES_MAX];
+	struct report report = report_now(session, watches);
+	int result = report_write(out, format, &report, err);
+
+	free((void *)report.processes);
+	return result;
+}
+
+int session_report_files(struct session *session, size_t *n, struct err *err)
+{
+	struct report_watch watches[WATCHES_MAX];
+	struct report report = report_now(session, watches);
+	struct err further;
+	int result = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < session->options->n_outputs; i++) {
+		const struct report_output *output = &session->options->outputs[i];
+
+		/* The terminal belongs to the screen. */
+		if (!output->path && session->frontend_ops != &frontend_quiet)
+			continue;
+		if (report_save(output->path, output->format, &report, result ? &further : err))
+			result = -1;
+		else
+			++*n;
+	}
+	free((void *)report.processes);
+	return result;
 }

@@ -24,6 +24,10 @@ static int arming_copy(const struct arming *arming, struct armed *out, struct er
 	memcpy(out->text, arming->text, arming->n * sizeof(out->text[0]));
 	if (arming->modules)
 		memcpy(out->modules, arming->modules, arming->n * sizeof(out->modules[0]));
+	for (size_t i = 0; i < arming->n; i++) {
+		if (arming->off >> i & 1)
+			out->spans[i].len = 0;
+	}
 	if (arming->hook) {
 		out->spans[IMAGE_HOOK] = (struct span){arming->hook, 1, ACCESS_EXECUTE};
 		out->text[IMAGE_HOOK] = "the wait for libraries";

@@ -1,8 +1,8 @@
 /* tracee.c owns every thread's tracing state and the order in which stops are served.
  * It never looks at a debug register and never decides what a trap means.
  *
- * Rules that it relies on (manual page of ptrace, facts.md section 2): a seized thread's status word
- * tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
+ * Rules that it relies on (manual page of ptrace, facts.md section 2): a seized thread's status
+ * word tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
  * reported after those of all its threads; exec is reported under the leader's id. */
 #include "watchprof/tracee.h"
 
@@ -25,15 +25,16 @@
  * a thread that always is ready first cannot starve the others. */
 #define EVENTS_BETWEEN_DRAINS 16
 
-/* A wait for anyone looks at every tracee in turn, once before it sleeps and again when it wakes (do_wait() in
- * the kernel): with thousands that is longer than all the rest of a hit. From this many on, it is SIGCHLD
- * that says which thread has stopped. Signals merge; so those that stopped lately are looked at as well, and
- * when nobody has told anything for a moment, all are. */
+/* A wait for anyone looks at every tracee in turn, once before it sleeps and again when it wakes
+ * (do_wait() in the kernel): with thousands that is longer than all the rest of a hit. From this
+ * many on, it is SIGCHLD that says which thread has stopped. Signals merge; so those that stopped
+ * lately are looked at as well, and when nobody has told anything for a moment, all are. */
 #define THREADS_MANY 128
 #define LATELY_MAX   4
-#define TOLD_NS	     (NS_PER_S / 1000)
+#define TOLD_NS      (NS_PER_S / 1000)
 
-/* A trap in flight comes as soon as its thread is given a processor; on a busy machine that may take long. */
+/* A trap in flight comes as soon as its thread is given a processor; on a busy machine that may
+ * take long. */
 #define AWAIT_NS (10 * NS_PER_S)
 
 enum thread_state {
@@ -48,11 +49,11 @@ struct thread {
 	enum thread_state state;
 	struct stop stop;
 	int status;
-	bool gone;	 /* it has ended; it is only kept for its entry in the queue */
-	bool fresh;	 /* its first stop is still to come */
-	bool born;	 /* created while traced */
-	bool stray;	 /* a process of its own; let go at its first stop */
-	bool visit;	 /* the engine wants to see its next stop, whatever that is */
+	bool gone;       /* it has ended; it is only kept for its entry in the queue */
+	bool fresh;      /* its first stop is still to come */
+	bool born;       /* created while traced */
+	bool stray;      /* a process of its own; let go at its first stop */
+	bool visit;      /* the engine wants to see its next stop, whatever that is */
 	bool group_stop; /* its present stop is a job-control stop */
 	struct thread_mark mark;
 	LIST_ENTRY(thread) all;
@@ -190,8 +191,8 @@ int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
 	return attach_error(pid, seized < 0 ? -seized : ESRCH, err);
 }
 
-bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status,
-	uint64_t timeout_ns)
+bool tracees_take_over(
+	struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_now_ns() + timeout_ns;
 	bool is_headless = procfs_living_thread(pid) != pid;
@@ -201,7 +202,9 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 	tracees->ward = ward;
 	tracees->ward_status = ward_status;
 	for (size_t i = 0; i < n; i++) {
-		int result = is_headless && tids[i] == pid ? -ESRCH : sys_seize(tids[i], tracees->with_children);
+		int result = is_headless && tids[i] == pid
+				     ? -ESRCH
+				     : sys_seize(tids[i], tracees->with_children);
 
 		/* The kernel takes all from the dying tracer at once: until it has, EPERM. */
 		while (result == -EPERM && tracees->n_threads == 0 && clock_now_ns() < deadline) {
@@ -231,7 +234,8 @@ static bool is_known_process(const struct tracees *tracees, pid_t pid)
 {
 	struct thread *known;
 
-	LIST_FOREACH (known, &tracees->all, all) {
+	LIST_FOREACH(known, &tracees->all, all)
+	{
 		if (known->pid == pid)
 			return true;
 	}
@@ -258,8 +262,8 @@ static struct thread *stranger_admit(struct tracees *tracees, pid_t tid, struct 
 	return NULL;
 }
 
-/* A clone (fork, vfork) event names the new thread: it is expected from now on, so that nobody can leave
- * before it. Not if it has ended and been waited for already. */
+/* A clone (fork, vfork) event names the new thread: it is expected from now on, so that nobody can
+ * leave before it. Not if it has ended and been waited for already. */
 static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 {
 	struct procfs_status status;
@@ -274,8 +278,8 @@ static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 	thread->stray = status.tgid != parent->pid && !tracees->with_children;
 }
 
-/* Exec by any thread makes it the leader and ends all others without a word (manual page of ptrace). One that
- * the engine holds is kept until the queue comes to it. */
+/* Exec by any thread makes it the leader and ends all others without a word (manual page of
+ * ptrace). One that the engine holds is kept until the queue comes to it. */
 static void exec_settle(struct tracees *tracees, struct thread *leader)
 {
 	struct thread *thread, *next;
@@ -303,7 +307,8 @@ static void status_take(struct tracees *tracees, pid_t tid, int status)
 	struct stop stop = stop_decode(status);
 	struct thread *thread = thread_find(tracees, tid);
 
-	if (!thread && tid == tracees->ward && (stop.kind == STOP_EXITED || stop.kind == STOP_KILLED))
+	if (!thread && tid == tracees->ward &&
+		(stop.kind == STOP_EXITED || stop.kind == STOP_KILLED))
 		*tracees->ward_status = status;
 	if (thread && thread->state == THREAD_READY) {
 		/* Killed while its stop waited: the end replaces the stop. */
@@ -345,11 +350,13 @@ static void lately_note(struct tracees *tracees, pid_t tid)
 		if (tracees->lately[i] == tid)
 			return;
 	}
-	memmove(&tracees->lately[1], &tracees->lately[0], sizeof(tracees->lately) - sizeof(tracees->lately[0]));
+	memmove(&tracees->lately[1], &tracees->lately[0],
+		sizeof(tracees->lately) - sizeof(tracees->lately[0]));
 	tracees->lately[0] = tid;
 }
 
-/* Take the stop of the thread that told of one, and of those that may have stopped with it, untold. */
+/* Take the stop of the thread that told of one, and of those that may have stopped with it, untold.
+ */
 static bool told_take(struct tracees *tracees, pid_t told)
 {
 	pid_t tids[1 + LATELY_MAX] = {told};
@@ -431,8 +438,11 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 {
 	int sig = thread->stop.kind == STOP_SIGNAL ? thread->stop.value : 0;
 
-	*out = (struct tracee_event){
-		.thread = thread, .pid = thread->pid, .tid = thread->tid, .sig = sig, .born = thread->born};
+	*out = (struct tracee_event){.thread = thread,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.sig = sig,
+		.born = thread->born};
 	if (thread->stop.kind == STOP_EXEC) {
 		out->kind = TRACEE_EXEC;
 		return true;
@@ -461,8 +471,9 @@ void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_e
 		bool is_end;
 
 		if (!ready_wait(tracees, deadline_ns)) {
-			*out = (struct tracee_event){
-				.kind = clock_now_ns() < deadline_ns ? TRACEE_NONE : TRACEE_DEADLINE};
+			*out = (struct tracee_event){.kind = clock_now_ns() < deadline_ns
+								     ? TRACEE_NONE
+								     : TRACEE_DEADLINE};
 			return;
 		}
 		thread = ready_take(tracees);
@@ -501,11 +512,13 @@ void tracees_recover(struct tracees *tracees)
 	siginfo_t info;
 
 	tracees->is_emergency = true;
-	LIST_FOREACH (thread, &tracees->all, all) {
+	LIST_FOREACH(thread, &tracees->all, all)
+	{
 		if (thread->state != THREAD_RUNNING || sys_siginfo_get(thread->tid, &info))
 			continue; /* a job-control stop (EINVAL) answers an interrupt anew */
 		thread->state = THREAD_HELD;
-		/* The code of an event stop is SIGTRAP and the event above it (manual page of ptrace). */
+		/* The code of an event stop is SIGTRAP and the event above it (manual page of
+		 * ptrace). */
 		if (info.si_code > 0 && (info.si_code & 0xff) == SIGTRAP && info.si_code >> 8)
 			thread->stop = (struct stop){STOP_TRAPPED, 0};
 		else
@@ -538,7 +551,7 @@ static bool is_dead_leader(const struct thread *thread)
 	struct procfs_status status;
 
 	return thread->tid == thread->pid &&
-		(!procfs_status(thread->tid, &status) || status.state == 'Z');
+	       (!procfs_status(thread->tid, &status) || status.state == 'Z');
 }
 
 /* Ask all running threads of pid (0: of all) to stop; how many were asked or still run. */
@@ -547,7 +560,8 @@ static size_t interrupt_running(struct tracees *tracees, pid_t pid)
 	struct thread *thread;
 	size_t n = 0;
 
-	LIST_FOREACH (thread, &tracees->all, all) {
+	LIST_FOREACH(thread, &tracees->all, all)
+	{
 		if (thread->state != THREAD_RUNNING || (pid && thread->pid != pid))
 			continue;
 		if (!thread->visit && sys_interrupt(thread->tid) == 0)
@@ -587,7 +601,8 @@ bool tracees_are_due(const struct tracees *tracees)
 	struct procfs_status status;
 	struct thread *thread;
 
-	LIST_FOREACH (thread, &tracees->all, all) {
+	LIST_FOREACH(thread, &tracees->all, all)
+	{
 		if (thread->state == THREAD_RUNNING && !tracees->is_emergency &&
 			procfs_status(thread->tid, &status) && !strchr("DZX", status.state))
 			return true;
@@ -599,7 +614,8 @@ void tracees_go(struct tracees *tracees, pid_t pid)
 {
 	struct thread *thread;
 
-	LIST_FOREACH (thread, &tracees->all, all) {
+	LIST_FOREACH(thread, &tracees->all, all)
+	{
 		if (thread->state == THREAD_PARKED && (!pid || thread->pid == pid))
 			tracee_resume(tracees, thread, 0);
 		else if (thread->state != THREAD_RUNNING && (!pid || thread->pid == pid))
@@ -736,7 +752,7 @@ bool thread_is_stopped(const struct thread *thread)
 int thread_stop_signal(const struct thread *thread)
 {
 	bool at_signal = (thread->state == THREAD_READY || thread->state == THREAD_HELD) &&
-		thread->stop.kind == STOP_SIGNAL;
+			 thread->stop.kind == STOP_SIGNAL;
 
 	return at_signal ? thread->stop.value : 0;
 }

@@ -202,6 +202,27 @@ struct watch watch_copy(const struct watch *watch)
 	return copy;
 }
 
+/* Does text begin with an access that ends there, or goes on with filters? */
+static bool is_access(const char *text)
+{
+	size_t len = strcspn(text, ",");
+
+	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
+		if (strlen(access_forms[i].form) == len && strncmp(text, access_forms[i].form, len) == 0)
+			return true;
+	}
+	return strcmp(text, "---") == 0;
+}
+
+size_t watch_stem(const char *text)
+{
+	for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+		if ((colon == text || colon[-1] != ':') && is_access(colon + 1))
+			return (size_t)(colon - text);
+	}
+	return strlen(text);
+}
+
 void watch_fini(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->n_steps; i++)

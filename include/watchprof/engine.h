@@ -61,6 +61,7 @@ struct arming {
 	const struct span *spans;
 	const char *const *text; /* names the spans in messages */
 	size_t n;
+	uint64_t off;  /* bit i: span i is not watched for now */
 	uint64_t hook; /* report when this instruction is reached; 0: no hook */
 	/* Not NULL: where modules[i] is not 0, spans[i] is a thread-local variable of the module that lies
 	 * there. Every thread has its own; the address is the offset in the module's thread-local storage. */

@@ -5,6 +5,7 @@
 #include "watchprof/blame.h"
 #include "watchprof/err.h"
 #include "watchprof/report.h"
+#include "watchprof/trace.h"
 #include "watchprof/watch.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct options {
 	uint64_t duration_ns;  /* 0: until the end */
 	uint64_t interval_ns;  /* of the screen */
 	uint64_t max_hits;     /* 0: no limit */
+	uint64_t max_rate;     /* hits of a watch in a second; 0: no limit */
 	size_t max_sites;
 	unsigned stack; /* frames kept per hit; 0: function only */
 	enum engine_choice engine;
@@ -41,6 +43,13 @@ struct options {
 	char **debug_dirs; /* point into argv */
 	size_t n_debug_dirs;
 	bool debuginfod;
+	const char *control; /* path of the control socket, points into argv; NULL: none */
+	bool is_traced;
+	const char *trace_path; /* points into argv; NULL: standard error */
+	enum trace_format trace_format;
+	bool trace_stack; /* call paths in the trace */
+	size_t flight;	  /* bytes of a ring instead of a stream; 0: no ring */
+	const char *decode; /* only decode this trace; NULL: no */
 	bool self_test;
 	int verbosity; /* 0 as usual, above: more, below: quiet */
 };

@@ -44,6 +44,7 @@ struct report_watch {
 	bool changed;	    /* the bytes at the end differ from those at the start */
 	bool compared;	    /* they could be compared */
 	bool is_tls;	    /* thread-local: it has another address in each thread */
+	double armed_share; /* of the time that it was to be watched; below 1: its counts are a sample */
 };
 
 /* The address as every output shows it: 0xADDRESS or "per thread". Returns text. */
@@ -80,6 +81,11 @@ struct report {
 	uint64_t threads_now;	  /* threads that live */
 	uint64_t stopped_ns;	  /* how long threads stood at their hits, all added up: an estimate */
 	uint64_t lost;		  /* hits known to have happened and not counted */
+	uint64_t traps_unblocked; /* hits that found SIGTRAP blocked in their thread */
+	uint64_t max_rate;	  /* of hits of a watch in a second; 0: no limit */
+	bool is_sampled;	  /* watches were disarmed for part of the time */
+	bool is_traced;
+	uint64_t trace_hits, trace_dropped, trace_overwritten;
 	const char *end;	  /* how the target ended, or why watching stopped */
 	bool complete;		  /* every hit was counted from arming to the end */
 	const int *output_fd;	  /* what a launched program has written, where that is kept; or NULL */

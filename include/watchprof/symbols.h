@@ -76,6 +76,13 @@ void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
  * they are large: while nothing is stopped. Other modules' are read when they are needed. */
 void symbols_warm(struct symbols *symbols);
 
+/* How far an address lies in its function; 0 where that is not known. */
+uint64_t symbols_offset(struct symbols *symbols, uint64_t addr);
+
+/* Call each for every module, with its build-id in hexadecimal, or NULL. */
+void symbols_modules(struct symbols *symbols, void (*each)(void *context, const char *path, const char *build_id),
+	void *context);
+
 /* The build-id of the executable in hexadecimal, or NULL; owned by symbols. */
 const char *symbols_build_id(struct symbols *symbols);
 

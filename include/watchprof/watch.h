@@ -78,6 +78,10 @@ bool watch_name_shorten(struct watch *watch);
 /* A copy with strings of its own (watch_fini). */
 struct watch watch_copy(const struct watch *watch);
 
+/* How long the text is without its access and filters; all of it, if it has none. `:---`, which clears
+ * a watch, is an access here. */
+size_t watch_stem(const char *text);
+
 /* "rw", "r", "w" or "x". */
 const char *access_name(enum watch_access access);
 

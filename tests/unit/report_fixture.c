@@ -102,15 +102,15 @@ struct report fixture_full(void)
 {
 	static const struct report_watch watches[] = {
 		{"counter:w", "counter, main.c:3, /bin/prog", "w", 0x404040, 4, 1, "armed", true,
-			true, false},
+			true, false, 1},
 		{"std::map<int, \"a\tb\">::v/16", "std::map<int>::v\n, \x1b[1m.c:9", "rw",
-			0x7f0000001008, 16, 2, "armed", true, true, false},
-		{"quiet:w", "quiet, main.c:4", "w", 0x404048, 1, 1, "armed", false, true, false},
+			0x7f0000001008, 16, 2, "armed", true, true, false, 1},
+		{"quiet:w", "quiet, main.c:4", "w", 0x404048, 1, 1, "armed", false, true, false, 1},
 		{"by_the_kernel:rw", "by_the_kernel, main.c:5", "rw", 0x404050, 8, 1, "armed", true,
-			true, false},
-		{"unmapped:w", "unmapped, main.c:6", "w", 0x404058, 8, 1, "armed", false, false, false},
-		{"plugin.so!later:w", NULL, "w", 0, 0, 0, "pending", false, false, false},
-		{"before:w", "before, old.c:1", "w", 0x601000, 4, 1, "ended at exec", false, false, false},
+			true, false, 1},
+		{"unmapped:w", "unmapped, main.c:6", "w", 0x404058, 8, 1, "armed", false, false, false, 0.25},
+		{"plugin.so!later:w", NULL, "w", 0, 0, 0, "pending", false, false, false, 1},
+		{"before:w", "before, old.c:1", "w", 0x601000, 4, 1, "ended at exec", false, false, false, 1},
 	};
 	static const char *const warnings[] = {
 		"quiet: the memory at 0x404048 is read-only (/bin/prog)",
@@ -145,7 +145,7 @@ struct report fixture_full(void)
 struct report fixture_bare(void)
 {
 	static const struct report_watch watch = {
-		"v:w", NULL, "w", 0x404040, 4, 1, "armed", false, true, false};
+		"v:w", NULL, "w", 0x404040, 4, 1, "armed", false, true, false, 1};
 
 	return (struct report){
 		.profile = profile_new(10, NULL, NULL),

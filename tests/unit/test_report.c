@@ -622,7 +622,7 @@ static void test_text_of_a_clean_run(void **state)
 static void test_changed_without_a_counted_write(void **state)
 {
 	static const struct report_watch watch = {
-		"v:rw", NULL, "rw", 0x404040, 4, 1, "armed", true, true, false};
+		"v:rw", NULL, "rw", 0x404040, 4, 1, "armed", true, true, false, 1};
 	const struct hit read = {.watches = 1,
 		.kind = HIT_READ,
 		.pid = 1,
@@ -646,13 +646,13 @@ static void test_changed_without_a_counted_write(void **state)
 static void test_thread_local(void **state)
 {
 	static const struct report_watch watch = {
-		"tv:w", "tv, thread-local", "w", 8, 4, 1, "armed", false, false, true};
+		"tv:w", "tv, thread-local", "w", 8, 4, 1, "armed", false, false, true, .armed_share = 1};
 	static const struct {
 		enum report_format format;
 		const char *part;
 	} rows[] = {
 		{REPORT_TEXT, "watch tv:w: 4 bytes per thread, access w, 1 slot, tv, thread-local\n"},
-		{REPORT_TSV, "# watch\ttv:w\tper thread\t4\tw\t1\t0\t0\tarmed\tunknown\ttv, thread-local\n"},
+		{REPORT_TSV, "# watch\ttv:w\tper thread\t4\tw\t1\t0\t0\tarmed\tunknown\ttv, thread-local\t1.000000\n"},
 		{REPORT_CSV, "per thread"},
 		{REPORT_JSON, "\"per thread\""},
 	};

@@ -831,6 +831,21 @@ static void test_mutations(void **state)
 	}
 }
 
+/* Where the access of a watch begins. */
+static void test_stem(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} cases[] = {{"", 0}, {"v", 1}, {"v:w", 1}, {"v:-w-", 1}, {"v:---", 1}, {"v:rw,changed", 1}, {"ns::v", 5},
+		{"ns::v:r", 5}, {"ns::w", 5}, {"f.c::v/4:--x", 8}, {"v[abi:cxx11]", 12}, {"v:q", 3}, {":w", 0},
+		{"v:w,thread=a:b", 1}, {"v:---,x", 7}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(watch_stem(cases[i].text), cases[i].len);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -859,6 +874,7 @@ int main(void)
 		cmocka_unit_test(test_shorten),
 		cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_combinations),
+		cmocka_unit_test(test_stem),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_mutations),
 	};

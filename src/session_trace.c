@@ -1,0 +1,173 @@
+/* session_trace.c owns the way of a run's hits into its trace: what the trace begins with, and the
+ * names that it asks for. */
+#include "session_private.h"
+#include "watchprof/control.h"
+#include "watchprof/procfs.h"
+#include "watchprof/trace.h"
+#include "watchprof/util.h"
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void trace_locate(
+	void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out, uint64_t *offset)
+{
+	struct session *session = context;
+	struct session_image *found;
+
+	(void)pid;
+	LIST_FOREACH(found, &session->images, all)
+	{
+		if (found->id == image)
+			break;
+	}
+	if (!found)
+		return;
+	symbols_locate(found->symbols, addr, out);
+	*offset = symbols_offset(found->symbols, addr);
+}
+
+static void trace_comm(void *context, pid_t tid, char comm[TRACE_COMM_MAX])
+{
+	struct procfs_status status;
+
+	(void)context;
+	if (procfs_status(tid, &status))
+		snprintf(comm, TRACE_COMM_MAX, "%.*s", TRACE_COMM_MAX - 1, status.name);
+}
+
+int session_trace_open(struct session *session, struct err *err)
+{
+	struct trace_source source = {trace_locate, trace_comm, session};
+	struct trace_options options = {.format = session->options->trace_format,
+		.path = session->options->trace_path,
+		.with_stack = session->options->trace_stack,
+		.flight = session->options->flight};
+
+	if (!session->options->is_traced)
+		return 0;
+	session->trace = trace_open(&options, &source, err);
+	session->is_tracing = true;
+	return session->trace ? 0 : -1;
+}
+
+/* A module that the trace has not told of yet. */
+static void module_add(void *context, const char *path, const char *build_id)
+{
+	struct session *session = context;
+	char *known = text_format("%s\t%s", path, build_id ? build_id : "");
+
+	for (size_t i = 0; i < session->n_trace_modules; i++) {
+		if (strcmp(session->trace_modules[i], known) == 0) {
+			free(known);
+			return;
+		}
+	}
+	session->trace_modules = mem_resize(session->trace_modules, session->n_trace_modules + 1,
+		sizeof(*session->trace_modules));
+	session->trace_modules[session->n_trace_modules++] = known;
+	trace_module(session->trace, path, build_id);
+}
+
+static void begin(struct session *session)
+{
+	struct trace_about about = {.version = PACKAGE_VERSION,
+		.command_line = session->options->command_line,
+		.command = session->command,
+		.build_id = session->build_id,
+		.machine = session->machine,
+		.kernel = session->kernel,
+		.engine = session->ops->name,
+		.self_test = SELF_TEST_OK,
+		.pid = session->pid,
+		.start_unix_s = session->start_unix_s};
+	size_t n = 0;
+	pid_t *tids = procfs_threads(session->pid, &n);
+
+	session->is_trace_begun = true;
+	trace_begin(session->trace, session->start_ns, &about);
+	for (size_t i = 0; i < n; i++) {
+		char comm[TRACE_COMM_MAX] = "?";
+
+		trace_comm(session, tids[i], comm);
+		trace_thread(session->trace, session->pid, tids[i], comm);
+	}
+	free(tids);
+	for (size_t i = 0; i < session->options->n_watches; i++)
+		trace_watch(session->trace, (unsigned)i, session->text[i]);
+}
+
+void session_trace_modules(struct session *session, struct session_image *image)
+{
+	if (!session->trace || !image)
+		return;
+	if (!session->is_trace_begun)
+		begin(session);
+	symbols_modules(image->symbols, module_add, session);
+}
+
+void session_trace_hit(struct session *session, const struct hit *hit)
+{
+	if (!session->trace || !session->is_tracing)
+		return;
+	for (uint64_t left = hit->watches; left; left &= left - 1) {
+		unsigned number = (unsigned)__builtin_ctzll(left);
+
+		trace_watch(session->trace, number, session->text[number]);
+	}
+	trace_hit(session->trace, hit, NULL);
+}
+
+void session_trace_tick(struct session *session)
+{
+	struct err err;
+
+	if (session->trace && trace_flush(session->trace, &err))
+		session_warn(session, text_copy(err.text));
+}
+
+/* Each dump has a file of its own: FILE.1, FILE.2, ... */
+int session_trace_dump(struct session *session, struct err *err)
+{
+	char *path;
+	int result;
+
+	if (!session->trace || !session->is_trace_begun || !session->options->flight)
+		return err_set(
+			err, "there is no ring to dump: start with --trace=FILE --flight=SIZE");
+	path = text_format("%s.%u", session->options->trace_path, session->n_dumps + 1);
+	result = trace_dump(session->trace, path, "running", err);
+	session->n_dumps += result == 0;
+	free(path);
+	return result;
+}
+
+int session_trace(struct session *session, bool on, struct err *err)
+{
+	if (!session->trace)
+		return err_set(err, "there is no trace: start with --trace=FILE");
+	session->is_tracing = on;
+	return 0;
+}
+
+void session_trace_close(struct session *session)
+{
+	struct err err;
+
+	if (!session->trace)
+		return;
+	if (!session->is_trace_begun)
+		begin(session);
+	if (trace_close(session->trace, session->end, session->signal_fd, &err))
+		session_warn(session, text_copy(err.text));
+}
+
+void session_trace_free(struct session *session)
+{
+	trace_free(session->trace);
+	for (size_t i = 0; i < session->n_trace_modules; i++)
+		free(session->trace_modules[i]);
+	free(session->trace_modules);
+}

@@ -1,0 +1,167 @@
+/* trace_text.c owns the trace for people: a line for each hit, fields separated by tabs, and lines
+ * that begin with # about all else. */
+#include "trace_private.h"
+#include "watchprof/util.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void text_field(struct trace_bytes *out, const char *key, const char *value)
+{
+	char *escaped;
+
+	if (!value)
+		return;
+	escaped = text_escaped(value);
+	bytes_text(out, "# ");
+	bytes_text(out, key);
+	bytes_text(out, "\t");
+	bytes_text(out, escaped);
+	bytes_text(out, "\n");
+	free(escaped);
+}
+
+static void text_about(
+	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_about *about)
+{
+	bytes_format(out, "# watchprof-trace %d\n", TRACE_VERSION);
+	text_field(out, "version", about->version);
+	text_field(out, "command_line", about->command_line);
+	text_field(out, "command", about->command);
+	bytes_format(out, "# pid\t%d\n", about->pid);
+	text_field(out, "build_id", about->build_id);
+	text_field(out, "machine", about->machine);
+	text_field(out, "kernel", about->kernel);
+	text_field(out, "engine", about->engine);
+	text_field(out, "self_test", about->self_test);
+	bytes_format(out, "# start\t%" PRIu64 "\n", about->start_unix_s);
+	bytes_text(out, "# time\ttask\tcpu\twatch\tkind\told\tnew\tfunction");
+	bytes_text(out, tables->with_stack ? "\tpath\n" : "\n");
+}
+
+static void text_module(struct trace_bytes *out, const char *path, const char *build_id)
+{
+	char *escaped = text_escaped(path);
+
+	bytes_text(out, "# module\t");
+	bytes_text(out, escaped);
+	bytes_text(out, "\t");
+	bytes_text(out, build_id ? build_id : "-");
+	bytes_text(out, "\n");
+	free(escaped);
+}
+
+static void text_watch(struct trace_bytes *out, const struct trace_tables *tables, unsigned number)
+{
+	bytes_text(out, "# watch\t");
+	bytes_text(out, tables->watch_text[number]);
+	bytes_text(out, "\n");
+}
+
+static void text_thread(struct trace_bytes *out, const struct trace_tables *tables, uint32_t number)
+{
+	const struct trace_thread *thread = &tables->threads[number];
+
+	if (number == 0)
+		return; /* it stands for what is not known */
+	bytes_format(out, "# thread\t%d\t%d\t", thread->pid, thread->tid);
+	bytes_text(out, thread->text);
+	bytes_text(out, "\n");
+}
+
+/* Places and paths are in the lines of the hits. */
+static void text_number(struct trace_bytes *out, const struct trace_tables *tables, uint32_t number)
+{
+	(void)out;
+	(void)tables;
+	(void)number;
+}
+
+static void text_reset(struct trace_bytes *out)
+{
+	(void)out;
+}
+
+static void text_value(struct trace_bytes *out, const uint8_t *bytes, size_t n)
+{
+	char text[3 + 2 * TRACE_VALUE_MAX] = "-";
+
+	if (n > 0)
+		trace_value(bytes, n, text);
+	bytes_text(out, "\t");
+	bytes_text(out, text);
+}
+
+static void text_path(
+	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_path *path)
+{
+	const char *end = trace_path_end(path->end);
+
+	bytes_text(out, "\t");
+	for (uint16_t i = 0; i < path->n; i++) {
+		if (i)
+			bytes_text(out, " < ");
+		bytes_text(out, tables->locs[tables->path_locs[path->first + i]].text);
+	}
+	if (end) {
+		bytes_text(out, " ");
+		bytes_text(out, end);
+	}
+}
+
+static void text_hit(
+	struct trace_bytes *out, struct trace_tables *tables, const struct trace_record *record)
+{
+	const struct trace_thread *thread = &tables->threads[record->thread];
+	const struct trace_path *path = &tables->paths[record->path];
+	bool is_first = true;
+
+	bytes_format(out, "%" PRIu64 ".%09" PRIu64 "\t", record->time_ns / (uint64_t)NS_PER_S,
+		record->time_ns % (uint64_t)NS_PER_S);
+	bytes_text(out, thread->text);
+	bytes_format(out, "-%d\t-\t", thread->tid);
+	for (uint64_t left = record->watches; left; left &= left - 1) {
+		const char *text = tables->watch_text[__builtin_ctzll(left)];
+
+		if (!is_first)
+			bytes_text(out, " ");
+		bytes_text(out, text ? text : "?");
+		is_first = false;
+	}
+	bytes_text(out, "\t");
+	bytes_text(out, trace_kind(record->kind));
+	text_value(out, record->values.old, record->values.n_old);
+	text_value(out, record->values.new, record->values.n_new);
+	bytes_text(out, "\t");
+	bytes_text(out, path->n ? tables->locs[tables->path_locs[path->first]].text : "?");
+	if (tables->with_stack)
+		text_path(out, tables, path);
+	bytes_text(out, "\n");
+}
+
+static void text_dropped(struct trace_bytes *out, uint64_t n)
+{
+	bytes_format(out, "# dropped\t%" PRIu64 "\n", n);
+}
+
+static void text_end(struct trace_bytes *out, const struct trace_counts *counts, const char *why)
+{
+	bytes_format(out,
+		"# hits\t%" PRIu64 "\n# dropped_in_all\t%" PRIu64 "\n# overwritten\t%" PRIu64 "\n",
+		counts->hits, counts->dropped, counts->overwritten);
+	text_field(out, "end", why);
+}
+
+const struct trace_form trace_form_text = {
+	.name = "text",
+	.about = text_about,
+	.module = text_module,
+	.watch = text_watch,
+	.thread = text_thread,
+	.loc = text_number,
+	.path = text_number,
+	.reset = text_reset,
+	.hit = text_hit,
+	.dropped = text_dropped,
+	.end = text_end,
+};

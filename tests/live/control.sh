@@ -1,0 +1,164 @@
+# control.sh: the control socket: each command and each refusal; exact counts over changes of the set of
+# watches; reports in the middle of a run; --max-rate.
+. "$(dirname "$0")/lib.sh"
+
+socket=$tmp/socket
+
+# ask COMMAND...: the answers.
+ask() {
+	"$BIN/ask" "$socket" "$@" 9>&-
+}
+
+# write_times NAME COUNT: the target writes one of its variables.
+write_times() {
+	before=$(grep -c "^done $1" "$tmp/target.out")
+	echo "$1 $2" >&9
+	until_true has_more "$before" "^done $1"
+}
+
+has_more() {
+	[ "$(grep -c "$2" "$tmp/target.out")" -gt "$1" ]
+}
+
+# hits ANSWER WATCH: of a watch in the answer to list.
+hits() {
+	echo "$1" | tr '{' '\n' | sed -n "s|^\"watch\":\"$2\".*\"hits\":\([0-9]*\).*|\1|p"
+}
+
+# settled WATCH COUNT: list shows so many hits (those on their way have come in).
+settled() {
+	until_true test_hits "$1" "$2"
+	is "$3" "$(hits "$(ask list)" "$1")" "$2"
+}
+
+test_hits() {
+	[ "$(hits "$(ask list)" "$1")" = "$2" ]
+}
+
+target "$BIN/board" 2
+attach --control="$socket" -e v:w -e a:w
+echo start >&9
+is "the socket has mode 600" "$(stat -c %a "$socket")" 600
+write_times a 10
+settled a:w 10 "list: hits of a watch"
+matches "add: done" "$(ask 'add b:w')" '{"ok":true}'
+write_times b 7
+settled b:w 7 "add: it counts"
+is "change: done" "$(ask 'change b:rw-')" '{"ok":true}'
+write_times b 3
+settled b:rw- 6 "change: read and write of b++ are two hits"
+settled b:w 7 "change: the former watch keeps its counts"
+is "clear: done" "$(ask 'clear a:---')" '{"ok":true}'
+write_times a 5
+settled a:w 10 "clear: it counts no more"
+is "add: a cleared one" "$(ask 'add a:w')" '{"ok":true}'
+write_times a 5
+settled a:w 15 "add: a cleared watch goes on from where it stopped"
+
+is "refused: no such command" "$(ask 'dance')" \
+	"{\"ok\":false,\"error\":\"unknown command 'dance': use list, add, change, clear, pause, resume, zero, report, trace, quit\"}"
+is "refused: no access" "$(ask 'change a')" \
+	'{"ok":false,"error":"a: no access after a colon: give EXPR:ACCESS, as in a:-w-, or a:--- to clear"}'
+is "refused: letters out of place" "$(ask 'add c:w-r')" \
+	"{\"ok\":false,\"error\":\"c:w-r: bad access 'w-r': use rw, w, r or x (or rw-, -w-, r--, --x)\"}"
+matches "refused: an unknown name" "$(ask 'add nobody:w')" '{"ok":false,"error":"nobody:w: *'
+is "refused: a duplicate" "$(ask 'add a:-w-')" '{"ok":false,"error":"a:-w-: it is watched already, as a:w"}'
+is "refused: clearing what is not set" "$(ask 'clear c:---')" \
+	'{"ok":false,"error":"c:---: it is not watched, so it cannot be changed or cleared"}'
+is "refused: changing what is not set" "$(ask 'change c:-w-')" \
+	'{"ok":false,"error":"c: it is not watched, so it cannot be changed or cleared"}'
+ask 'add c:w' >/dev/null
+matches "refused: more than the slots" "$(ask 'add d:w')" \
+	'{"ok":false,"error":"5 debug register slots are needed and a processor has 4: *'
+is "refused: an argument too many" "$(ask 'pause now')" '{"ok":false,"error":"pause takes no argument"}'
+is "refused: none at all" "$(ask 'add')" '{"ok":false,"error":"add needs an argument: add WATCH"}'
+is "a refused watch is not in the list" "$(ask list | grep -c '"watch":"d:w"')" 0
+ask 'clear c' >/dev/null
+is "a freed slot is used again" "$(ask 'add d:w')" '{"ok":true}'
+write_times d 4
+settled d:w 4 "a freed slot counts"
+
+i=0
+while [ $i -lt "${CONTROL_ROUNDS:-10}" ]; do
+	i=$((i + 1))
+	ask 'clear d:w' 'add c:rw' 'clear c:rw' 'add d:w'
+done >"$tmp/answers"
+is "many changes: all done" "$(sort -u "$tmp/answers")" '{"ok":true}'
+ask 'report tsv' >"$tmp/answer"
+matches "report: as text in an answer" "$(cut -c 1-74 "$tmp/answer")" \
+	'{"ok":true,"format":"tsv","encoding":"text","report":"# watchprof-report 1*'
+matches "report: pprof in base64" "$(ask 'report pprof' | cut -c 1-70)" \
+	'{"ok":true,"format":"pprof","encoding":"base64","report":"H4sI*'
+is "report: an unknown format" "$(ask 'report odt' | cut -c 1-60)" "{\"ok\":false,\"error\":\"unknown report format 'odt': use text, "
+rm -f "$tmp/report"
+kill -USR1 "$prof"
+until_true test -s "$tmp/report"
+is "SIGUSR1: a report while it runs" "$(field "$tmp/report" end)" running
+is "SIGUSR1: with the counts so far" "$(total "$tmp/report" a:w)" 15
+go
+is "the target ends by itself" $? 0
+wait "$prof"
+is "status" $? 0
+is "no hit of v was lost in all that" "$(total "$tmp/report" v:w)" "$(sed -n 's/^writes //p' "$tmp/target.out")"
+is "nothing is lost" "$(field "$tmp/report" lost)" 0
+is "complete" "$(field "$tmp/report" complete)" yes
+is "the socket is gone" "$(ls "$socket" 2>&1 >/dev/null | grep -c .)" 1
+
+target "$BIN/board"
+attach --control="$socket" -e a:w -e b:w
+write_times a 3
+is "pause" "$(ask pause)" '{"ok":true}'
+write_times a 100
+is "resume" "$(ask resume)" '{"ok":true}'
+write_times a 4
+settled a:w 7 "pause: nothing is counted"
+is "zero" "$(ask zero)" '{"ok":true}'
+write_times a 5
+settled a:w 5 "zero: from there"
+"$WATCHPROF" --control="$socket" -e a:w -- "$BIN/four" >"$tmp/second" 2>&1
+is "a socket in use: status" $? 125
+is "a socket in use: refused" "$(cat "$tmp/second")" \
+	"watchprof: --control: another program listens at $socket; give another name"
+is "quit" "$(ask quit)" '{"ok":true}'
+wait "$prof"
+is "quit: status" $? 0
+is "quit: how it ended" "$(field "$tmp/report" end)" "ended by the control socket"
+is "a paused run is not complete" "$(field "$tmp/report" complete) $(field "$tmp/report" sampled)" "no yes"
+go
+
+touch "$tmp/file"
+launch --control="$tmp/file" -e a:w -- "$BIN/four"
+is "no socket: refused" "$message" "watchprof: --control: $tmp/file is there and is no socket; give another name"
+[ -f "$tmp/file" ]
+ok $? "no socket: the file is left alone"
+
+# A worker that was killed leaves its socket behind; the next run takes it.
+target "$BIN/board"
+attach --control="$socket" -e a:w
+kill -9 "$(awk '/^TracerPid:/ { print $2 }' "/proc/$target/status")"
+wait "$prof"
+[ -S "$socket" ]
+ok $? "a dead socket stays"
+"$BIN/unignore" "$WATCHPROF" -v --report=tsv -o "$tmp/report" --control="$socket" -p "$target" -e b:w \
+	>"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
+prof=$!
+pids="$pids $prof"
+write_times b 1
+is "a dead socket is replaced" "$(ask quit)" '{"ok":true}'
+wait "$prof"
+go
+
+# Many more hits than the limit: about its number in each second, and it says so.
+target "$BIN/board" 4
+attach --max-rate=50 -e v:w -e a:w -d 2.5
+echo start >&9
+write_times a 20
+wait "$prof"
+is "--max-rate: status" $? 0
+is "--max-rate: the other watch is whole" "$(total "$tmp/report" a:w)" 20
+is "--max-rate: it is told" "$(field "$tmp/report" sampled) $(field "$tmp/report" complete) $(field "$tmp/report" max_rate)" "yes no 50"
+is "--max-rate: three seconds of it" "$(total "$tmp/report" v:w | awk '{ print ($1 >= 150 && $1 <= 166) ? "150-166" : $1 }')" "150-166"
+is "--max-rate: the share of time" "$(awk -F '\t' '$1 == "# watch" && $2 == "v:w" { print ($12 > 0 && $12 < 0.9) ? "less" : $12 }' "$tmp/report")" less
+is "--max-rate: all the time" "$(awk -F '\t' '$1 == "# watch" && $2 == "a:w" { print $12 }' "$tmp/report")" 1.000000
+go
+done_testing
