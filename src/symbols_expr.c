@@ -306,6 +306,9 @@ static enum member_result step_member(struct place *place, const char *name, str
 			"virtual base); "
 			"give an address",
 			place->watch->text, name, place->shown);
+	else if (result == MEMBER_SEVERAL)
+		err_set(place->err, "%s: several bases of %s have a member '%s'; name one as %s.BASE::%s",
+			place->watch->text, place->shown, name, place->shown, name);
 	else if (result == MEMBER_NONE && has_variants(&place->type))
 		err_set(place->err,
 			"%s: %s holds one of several variants, whose members cannot be named; use "
@@ -491,7 +494,7 @@ static enum resolve_result place_span(
 static enum resolve_result place_resolve(
 	struct place *place, const struct candidate *found, struct answer *answer)
 {
-	struct member member;
+	struct member member = {0};
 	size_t i;
 
 	if (!place->module && found && place->watch->n_steps) {

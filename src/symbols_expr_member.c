@@ -106,6 +106,29 @@ static bool is_last_member(Dwarf_Die *die, bool is_union)
 	return true;
 }
 
+/* Of the bases one alone may have it, as in C++. */
+static enum member_result search_bases(struct member_search *search, struct type *type, uint64_t offset, int depth)
+{
+	enum member_result result = MEMBER_NONE;
+	Dwarf_Die die;
+
+	if (dwarf_child(&type->die, &die))
+		return MEMBER_NONE;
+	do {
+		struct member first = *search->member;
+		enum member_result other = MEMBER_NONE;
+
+		if (dwarf_tag(&die) == DW_TAG_inheritance)
+			other = search_inner(search, &die, offset, depth);
+		if (other == MEMBER_NONE)
+			continue;
+		if (result != MEMBER_NONE && search->member->die.addr != first.die.addr)
+			return MEMBER_SEVERAL;
+		result = other;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return result;
+}
+
 static enum member_result search_type(
 	struct member_search *search, struct type *type, uint64_t offset, int depth)
 {
@@ -127,13 +150,7 @@ static enum member_result search_type(
 		if (!name)
 			result = search_inner(search, &die, offset, depth);
 	} while (result == MEMBER_NONE && dwarf_siblingof(&die, &die) == 0);
-	if (result != MEMBER_NONE || dwarf_child(&type->die, &die))
-		return result;
-	do {
-		if (dwarf_tag(&die) == DW_TAG_inheritance)
-			result = search_inner(search, &die, offset, depth);
-	} while (result == MEMBER_NONE && dwarf_siblingof(&die, &die) == 0);
-	return result;
+	return result != MEMBER_NONE ? result : search_bases(search, type, offset, depth);
 }
 
 /* Is this the class, by its last component, without blanks? */

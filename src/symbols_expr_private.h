@@ -52,6 +52,7 @@ enum member_result {
 	MEMBER_NONE,
 	MEMBER_FOUND,
 	MEMBER_STATIC, /* of the class, not of the object */
+	MEMBER_SEVERAL, /* more than one base has it */
 	MEMBER_VARIES, /* where it lies, only the program knows (virtual bases) */
 };
 

@@ -124,6 +124,7 @@ cc_forms() {
 	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e total 2>&1 >/dev/null)
 	is "two templates" "$(echo "$message" | sed -n 's/^  \(.*\) at .*/\1/p')" "box<int>::total
 box<long>::total"
+	refused "a member of two bases" object.a "several bases of object have a member 'a'; name one as object.BASE::a"
 	refused "a base that is none" object.bas::a "object has no member 'bas::a'*"
 	refused "a misspelt name that is mangled" 'inline_variabel' "no variable named 'inline_variabel' *; did you mean inline_variable"
 	go
