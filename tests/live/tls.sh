@@ -41,6 +41,9 @@ done
 run "with an initial value" "450 others" tl:w "$BIN/tls"
 run "a static, of two bytes" "450 others" ts:w "$BIN/tls"
 run "a part by its offset" "450 others" pair+4/4:w "$BIN/tls"
+run "a member" "450 others" pair.tail:w "$BIN/tls"
+run "a member, in a static program" "450 others" pair.tail:w "$BIN/tls-static"
+run_attached "a member, attached" "450 others" pair.tail:w "$BIN/tls" wait
 run "the whole: parts together" "456 others" pair:w "$BIN/tls"
 run "a static of a function" "450 count_up" calls:w "$BIN/tls"
 run "the same, by the function" "450 count_up" count_up::calls:w "$BIN/tls"
