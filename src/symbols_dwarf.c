@@ -126,7 +126,7 @@ static const char *unit_file(Dwarf_Die *unit, size_t number)
 
 /* Where a DIE is declared. dwarf_decl_file() does the same, but ends the program with an assertion
  * where split debug info has no table of files (elfutils 0.188): the stub has it. */
-static const char *die_file(Dwarf_Die *die, Dwarf_Die *stub)
+const char *die_file(Dwarf_Die *die, Dwarf_Die *stub)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word number;

@@ -1,5 +1,6 @@
 /* symbols_list.c owns the list of the variables that can be watched: those of the symbol tables, with
  * what debug info tells about them. It touches no process. */
+#include "symbols_expr_private.h"
 #include "symbols_private.h"
 #include "watchprof/util.h"
 
@@ -26,7 +27,7 @@ struct list {
 	const char *pattern;
 	struct symbols *symbols;
 	Dwfl_Module *module;
-	Dwarf_Addr bias;
+	struct units units;
 	struct variable *found;
 	size_t n, cap, n_untold;
 };
@@ -185,6 +186,14 @@ static struct variable *list_find(struct list *list, uint64_t addr, bool is_tls)
 												      : NULL;
 }
 
+/* The type of a variable, owned by the caller. */
+static char *variable_type(Dwarf_Die *die)
+{
+	struct type type = type_of(die);
+
+	return type_name(&type);
+}
+
 static void die_take(struct list *list, Dwarf_Die *die)
 {
 	struct variable *variable;
@@ -194,12 +203,12 @@ static void die_take(struct list *list, Dwarf_Die *die)
 
 	if (!die_place(die, &addr, &is_tls))
 		return;
-	variable = list_find(list, is_tls ? addr : addr + list->bias, is_tls);
+	variable = list_find(list, is_tls ? addr : addr + list->units.bias, is_tls);
 	/* All names of the place. */
 	for (; variable && variable < list->found + list->n; variable++) {
-		const char *file = dwarf_decl_file(die);
+		const char *file = die_file(die, &list->units.stub);
 
-		if (variable->addr != (is_tls ? addr : addr + list->bias) || variable->is_tls != is_tls)
+		if (variable->addr != (is_tls ? addr : addr + list->units.bias) || variable->is_tls != is_tls)
 			break;
 		if (variable->type)
 			continue;
@@ -227,17 +236,12 @@ static void scope_walk(struct list *list, Dwarf_Die *scope, int depth)
 
 static void debug_walk(struct list *list)
 {
-	Dwarf *dwarf = list->n_untold ? dwfl_module_getdwarf(list->module, &list->bias) : NULL;
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
+	Dwarf_Die unit;
 
-	while (dwarf && list->n_untold && dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
-		if (type == DW_UT_skeleton && split.addr)
-			die = split;
-		if (type != DW_UT_type && die.addr)
-			scope_walk(list, &die, 0);
-	}
+	if (!list->n_untold || !units_begin(&list->units, list->module))
+		return;
+	while (list->n_untold && units_next(&list->units, &unit))
+		scope_walk(list, &unit, 0);
 }
 
 static void field_write(FILE *out, const char *text, char end)

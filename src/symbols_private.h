@@ -138,9 +138,6 @@ void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *er
 /* Remember a warning, once. Takes ownership of text. */
 void symbols_warn(struct symbols *symbols, char *text);
 
-/* The type of a variable, as its program writes it; owned by the caller; NULL: it has none. */
-char *variable_type(Dwarf_Die *variable);
-
 /* Free the strings of the last symbols_locate(). */
 void names_clear(struct symbols *symbols);
 
@@ -193,6 +190,9 @@ struct units {
 
 /* False: the module has no debug info. */
 bool units_begin(struct units *units, Dwfl_Module *module);
+
+/* Where a DIE of a unit is declared; NULL: unknown. stub: of the unit. */
+const char *die_file(Dwarf_Die *die, Dwarf_Die *stub);
 
 /* The top DIE of the next one; false: there is none. */
 bool units_next(struct units *units, Dwarf_Die *unit);

@@ -1,0 +1,124 @@
+/* fuzz_symbols takes bytes as the file of a program and asks it everything that symbols.h can be asked
+ * about a file. With libFuzzer it is the target (make fuzz); else its main() gives it files, cut off and
+ * changed in places that follow from a number, so that a failure comes again. */
+#include "watchprof/profile.h"
+#include "watchprof/symbols.h"
+#include "watchprof/util.h"
+#include "watchprof/watch.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void resolve(struct symbols *symbols, const char *text)
+{
+	struct watch watch;
+	struct span span;
+	struct err err;
+	uint64_t module;
+	char *object = NULL;
+
+	if (watch_parse(text, &watch, &err))
+		return;
+	symbols_resolve(symbols, &watch, &span, &module, &object, &err);
+	free(object);
+	watch_fini(&watch);
+}
+
+static void ask(struct symbols *symbols)
+{
+	static const char *const names[] = {"counter", "box<int>::total:w", "two.c::counter", "main:x", "a::n", "no_such_name"};
+	static const uint64_t addrs[] = {0, 0x1000, 0x1139, 0x1160, 0x401136, 0x4010, UINT64_MAX};
+	FILE *out = fopen("/dev/null", "w");
+
+	if (!out)
+		abort();
+	symbols_build_id(symbols);
+	symbols_list(symbols, NULL, out);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		resolve(symbols, names[i]);
+	for (size_t i = 0; i < ARRAY_LEN(addrs); i++) {
+		struct loc loc;
+
+		symbols_locate(symbols, addrs[i], &loc);
+	}
+	fclose(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	char *path = text_format("/proc/self/fd/%d", fd);
+	struct symbols *symbols;
+	struct err err;
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	symbols = symbols_new_file(path, NULL, &err);
+	if (symbols)
+		ask(symbols);
+	symbols_free(symbols);
+	free(path);
+	close(fd);
+	return 0;
+}
+
+#ifndef FUZZER
+#define CHANGES 64
+
+static uint32_t random_next(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* The file as it is, then its beginnings, then with bytes changed in its headers or anywhere. */
+static void replay(const uint8_t *bytes, size_t size)
+{
+	uint8_t *copy = mem_new(size + 1, 1);
+	uint32_t seed = 1;
+
+	LLVMFuzzerTestOneInput(bytes, size);
+	for (size_t i = 0; i < CHANGES; i++)
+		LLVMFuzzerTestOneInput(bytes, size * i / CHANGES);
+	for (size_t i = 0; i < CHANGES && size; i++) {
+		size_t range = i % 2 || size < 1024 ? size : 1024;
+
+		memcpy(copy, bytes, size);
+		for (unsigned n = 1U << i % 8; n; n--)
+			copy[random_next(&seed) % range] = (uint8_t)random_next(&seed);
+		LLVMFuzzerTestOneInput(copy, size);
+	}
+	free(copy);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		int fd = open(argv[i], O_RDONLY | O_CLOEXEC);
+		struct stat st;
+		void *bytes;
+
+		if (fd < 0 || fstat(fd, &st)) {
+			perror(argv[i]);
+			return 1;
+		}
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes == MAP_FAILED) {
+			perror(argv[i]);
+			return 1;
+		}
+		printf("%s\n", argv[i]);
+		fflush(stdout);
+		replay(bytes, (size_t)st.st_size);
+		munmap(bytes, (size_t)st.st_size);
+		close(fd);
+	}
+	return 0;
+}
+#endif
