@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -163,13 +164,16 @@ static int keeper_run(void *first)
  * nothing to give back. It ends with the first process. Without it things only are slower. */
 static void keeper_begin(pid_t first)
 {
-	unsigned char *stack = mem_new(1, KEEPER_STACK);
+	unsigned char *stack = mmap(
+		NULL, KEEPER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	sigset_t all, mask;
 
+	if (stack == MAP_FAILED)
+		return;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &mask);
 	if (clone(keeper_run, stack + KEEPER_STACK, CLONE_VM | CLONE_PARENT, (void *)(intptr_t)first) < 0)
-		free(stack);
+		munmap(stack, KEEPER_STACK);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
