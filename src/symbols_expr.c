@@ -487,6 +487,10 @@ static enum resolve_result place_span(
 		symbols->type.bit_size = place->bit_size;
 		symbols->type.bit_offset = (unsigned)place->bit_offset * (place->bit_size != 0);
 	}
+	if (place->bit_size)
+		symbols_warn(symbols, text_format("%s: %s is a bit-field: what is done to other fields of the %s it is in "
+						  "counts, too",
+					      watch->text, place->shown, size == 1 ? "byte" : "bytes"));
 	*answer->object = place_describe(place, found, size);
 	return RESOLVE_FOUND;
 }

@@ -60,6 +60,8 @@ c_forms() {
 	counted "a bit-field, pointers through the heap" expr-c 'tree.b2=6' 'head->val=8' 'head->next->parts[1].f=9' \
 		'matrix[1][2]=11'
 	is "a bit-field is told as such" "$(object tree.b2)" "tree.b2, bits 1..3 of 1 byte (expr_c.c:40) in expr-c"
+	is "and a warning tells of its neighbours" "$(grep -c 'tree.b2:w: tree.b2 is a bit-field: what is done to other fields' \
+		"$tmp/prof.err")" 1
 	counted "stars and brackets" expr-c '(*head).val=8' '(*(*to_head)).val=8' '(*to_head)->next->next->val=3' \
 		'(*head->next).next=10'
 	counted "what a pointer to a pointer points at" expr-c '**to_head/8=0' '*head->next/8=10' '*matrix[2]=0' 'matrix[2]+12=12'
