@@ -44,7 +44,7 @@ apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-d
 	libjson-c-dev libiberty-dev libzydis-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
 apt_test="libcmocka-dev clang gdb jq tmux python3 procps util-linux mandoc xz-utils
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
-	redis-server python3.11 libc6-dbg python3.11-dbg libkrb5-dbg dwz golang-go rustc g++ musl-tools"
+	redis-server python3.11 libc6-dbg libdebuginfod1 python3.11-dbg libkrb5-dbg dwz golang-go rustc g++ musl-tools"
 dnf_build="gcc make autoconf automake pkgconf-pkg-config elfutils-devel libunwind-devel ncurses-devel
 	json-c-devel binutils-devel zydis-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
 dnf_test="libcmocka-devel clang gdb jq tmux python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
