@@ -20,7 +20,6 @@
 #include <zlib.h>
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
-#define DELETED		 " (deleted)"
 /* Broken files have longer tables of program headers and notes than any linker makes. */
 #define HEADERS_MAX 256
 #define NOTES_MAX   65536

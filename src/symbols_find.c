@@ -102,15 +102,22 @@ static bool module_is_stripped(Dwfl_Module *module)
 
 bool module_fits(Dwfl_Module *module, const char *qualifier)
 {
-	const char *path = module_path(module), *base = strrchr(path, '/');
-	size_t len = strlen(qualifier), path_len = strlen(path);
+	char *path = text_copy(module_path(module));
+	const char *base;
+	size_t len = strlen(qualifier), path_len;
+	bool fits;
 
+	if (strlen(path) > strlen(DELETED) && strcmp(path + strlen(path) - strlen(DELETED), DELETED) == 0)
+		path[strlen(path) - strlen(DELETED)] = '\0';
+	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	if (strncmp(base, qualifier, len) == 0 &&
-		(base[len] == '\0' || base[len] == '.' || (base[len] == '-' && base[len + 1])))
-		return true;
-	return path_len > len && strcmp(path + path_len - len, qualifier) == 0 &&
+	path_len = strlen(path);
+	fits = strncmp(base, qualifier, len) == 0 &&
+	       (base[len] == '\0' || base[len] == '.' || (base[len] == '-' && base[len + 1]));
+	fits |= path_len > len && strcmp(path + path_len - len, qualifier) == 0 &&
 		(path[path_len - len - 1] == '/' || qualifier[0] == '/');
+	free(path);
+	return fits;
 }
 
 static int module_visit(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)

@@ -55,6 +55,9 @@ enum match {
 	MATCH_EXACT,
 };
 
+/* What the kernel puts behind the name of a mapped file that is not there any more. */
+#define DELETED " (deleted)"
+
 #define NEAR_MAX 5
 
 /* A name that was asked for, and the near misses among those seen so far, the best first. */

@@ -107,6 +107,12 @@ if [ "$(id -u)" = 0 ]; then
 	first
 	rm "$tmp/run/edition" "$tmp/run/libedition.so"
 	editions "program and library were deleted since the start"
+	first
+	rm "$tmp/run/edition" "$tmp/run/libedition.so"
+	attach -e 'libedition.so!stock:w'
+	go
+	wait "$prof"
+	is "a deleted library by its name" "$(rows "$tmp/report" 'libedition.so!stock:w')" "50 store"
 	# The binary of another build lies over the program in a namespace of its own.
 	cp -r "$BIN/second" "$tmp/host"
 	if unshare -m true 2>/dev/null; then
