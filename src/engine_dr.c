@@ -12,6 +12,7 @@
 #include "watchprof/tracee.h"
 #include "watchprof/unwind.h"
 #include "watchprof/util.h"
+#include "watchprof/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +47,8 @@ struct engine {
 	LIST_HEAD(, process) processes; /* the one that had the last event first */
 	unsigned stack;
 	struct stack_reader *reader;
+	struct waiting waiting;
+	bool has_processors; /* more than one: it may pay to wait awake */
 	struct thread *held; /* stopped until the next call of next() */
 	int held_sig;
 	bool hook_due; /* the held thread is at the hook */
@@ -271,6 +274,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	LIST_INIT(&engine->processes);
 	engine->stack = target->stack;
 	engine->reader = stack_reader_new();
+	engine->has_processors = sys_processors() > 1;
 	if (target->pid) {
 		*pid = target->pid;
 		result = tracees_attach(engine->tracees, target->pid, err);
@@ -461,6 +465,8 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	struct access_shot shot;
 
 	hit->time_ns = clock_now_ns();
+	if (engine->has_processors)
+		tracees_stay_awake(engine->tracees, waiting_note(&engine->waiting, hit->time_ns));
 	hit->watches = trap->noted;
 	hit->pid = event->pid;
 	hit->tid = event->tid;

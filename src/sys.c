@@ -6,6 +6,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/time.h>
@@ -242,6 +244,14 @@ int sys_launch_result(struct launch *launch)
 void sys_kill(pid_t pid, int sig)
 {
 	kill(pid, sig);
+}
+
+unsigned sys_processors(void)
+{
+	cpu_set_t set;
+
+	/* More processors than the set has room for are more than one. */
+	return sched_getaffinity(0, sizeof(set), &set) ? UINT_MAX : (unsigned)CPU_COUNT(&set);
 }
 
 static void tick(int sig)

@@ -69,10 +69,16 @@ struct tracees {
 	bool is_told; /* SIGCHLD says which thread has stopped */
 	pid_t lately[LATELY_MAX];
 	bool with_children;
+	uint64_t awake_ns; /* see tracees_stay_awake() */
 	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
 	int *ward_status;
 	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */
 };
+
+void tracees_stay_awake(struct tracees *tracees, uint64_t ns)
+{
+	tracees->awake_ns = ns;
+}
 
 static int tid_compare(const void *a, const void *b)
 {
@@ -394,6 +400,17 @@ static int told_wait(struct tracees *tracees)
 	return tid > 0 ? 1 : tid;
 }
 
+/* The next status, which is waited for awake first, where that was asked for. */
+static pid_t wait_next(const struct tracees *tracees, int *status)
+{
+	uint64_t end = tracees->awake_ns ? clock_now_ns() + tracees->awake_ns : 0;
+	pid_t tid = 0;
+
+	while (tid == 0 && end && clock_now_ns() < end)
+		tid = sys_wait(status, false);
+	return tid ? tid : sys_wait(status, true);
+}
+
 /* Wait for stops until one is in the ready queue. False: the deadline came first, or there
  * is nobody left to wait for. */
 static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
@@ -409,7 +426,7 @@ static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 		told = told_wait(tracees);
 		if (told)
 			continue; /* also after a signal: is it time? */
-		tid = sys_wait(&status, true);
+		tid = wait_next(tracees, &status);
 		if (tid > 0)
 			status_take(tracees, tid, status);
 		else if (tid != -EINTR)

@@ -86,6 +86,9 @@ int sys_launch_result(struct launch *launch);
 /* Give up a launch at any point: end the child if it has not run, reap it. */
 void sys_kill(pid_t pid, int sig);
 
+/* How many processors this process may run on. */
+unsigned sys_processors(void);
+
 /* Wake sys_wait() with -EINTR about every period_ns from now on; 0 ends that. A wake-up that
  * comes between two waits is lost, the next one is not. */
 void sys_ticks(uint64_t period_ns);

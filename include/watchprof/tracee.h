@@ -65,6 +65,10 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int output_fd,
 	pid_t *pid, struct err *err);
 
+/* From now on, look for the next stop again and again for so many nanoseconds before sleeping until it comes;
+ * 0: sleep at once. */
+void tracees_stay_awake(struct tracees *tracees, uint64_t ns);
+
 /* The next event, waiting until deadline_ns (CLOCK_MONOTONIC) as far as sys_ticks() allows. */
 void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out);
 
