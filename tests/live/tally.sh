@@ -45,12 +45,12 @@ tally 32
 is "no memory is allocated" "$(count allocate)" 0
 is "no file is opened" "$(count open) $(count map)" "0 0"
 is "no signal is masked" "$(count sigmask)" 0
-is "the stack is read once a hit" "$(count process_vm_readv)" "$hits"
+is "stack and watched bytes are read by one call a hit" "$(count process_vm_readv)" "$hits"
 # GETSIGINFO, PEEKUSER of DR6, GETSIGMASK, POKEUSER of DR6, GETREGS, CONT.
 is "six requests to the thread a hit" "$(count ptrace)" $((hits * 6))
 tally 0
 is "without a stack, no memory is allocated" "$(count allocate)" 0
 is "and no file is opened" "$(count open) $(count map)" "0 0"
-is "nor the stack read" "$(count process_vm_readv)" 0
+is "the watched bytes are read once a hit" "$(count process_vm_readv)" "$hits"
 is "as many requests to the thread without a stack, for the kind" "$(count ptrace)" $((hits * 6))
 done_testing
