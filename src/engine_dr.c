@@ -425,6 +425,17 @@ static void values_plan(const struct dr_image *dr, uint64_t watches, struct hit 
 	}
 }
 
+/* Without a stack to read: in the cheapest way. */
+static bool values_read(pid_t pid, pid_t tid, const struct value_pieces *values)
+{
+	uint64_t word, addr = (uint64_t)(uintptr_t)values->remote[0].iov_base, offset = addr % sizeof(word);
+
+	if (values->n > 1 || offset + values->len > sizeof(word) || sys_word_get(tid, addr - offset, &word))
+		return sys_memory_gather(pid, values->local, values->remote, values->n) == (ssize_t)values->len;
+	memcpy(values->local[0].iov_base, (const char *)&word + offset, values->len);
+	return true;
+}
+
 /* Where the thread stands, and who called. The watched bytes are read together with its stack. */
 static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
 	const struct value_pieces *values, struct hit *hit)
@@ -439,8 +450,7 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 		has_values = stack_has_also(engine->reader);
 	} else {
 		hit_caller(process, regs, hit);
-		has_values = values->n && sys_memory_gather(process->pid, values->local, values->remote, values->n) ==
-			(ssize_t)values->len;
+		has_values = values->n && values_read(process->pid, hit->tid, values);
 	}
 	hit->n_values = has_values ? (uint8_t)values->n : 0;
 }

@@ -157,6 +157,13 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 	return n < 0 ? -errno : n;
 }
 
+int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
+{
+	errno = 0;
+	*word = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)addr, NULL);
+	return -errno;
+}
+
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
 {
 	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);

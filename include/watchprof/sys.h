@@ -63,6 +63,9 @@ pid_t sys_wait_told(uint64_t timeout_ns);
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
 
+/* One aligned word of a stopped thread's memory: half the cost of sys_memory_read(). */
+int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word);
+
 /* The same for n pieces in one call, in order, local[i] as long as remote[i]. Returns the bytes of all. */
 struct iovec;
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n);

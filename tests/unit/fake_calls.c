@@ -430,6 +430,12 @@ ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 	return -EFAULT;
 }
 
+int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
+{
+	(void)tid, (void)addr, (void)word;
+	return -EIO;
+}
+
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
 {
 	(void)pid, (void)local, (void)remote, (void)n;
