@@ -14,10 +14,11 @@ static struct json_object *watch_object(
 {
 	const struct report_watch *watch = &report->watches[i];
 	struct json_object *object = json_object_new_object();
+	char address[REPORT_ADDRESS_LEN];
 
 	json_put(object, "watch", json_text(watch->text));
 	json_put(object, "object", json_text(watch->object));
-	json_put(object, "address", json_address(watch->addr));
+	json_put(object, "address", json_text(report_address(watch, address)));
 	json_put(object, "length", json_count(watch->len));
 	json_put(object, "access", json_text(watch->access));
 	json_put(object, "slots", json_count(watch->slots));

@@ -79,9 +79,11 @@ char *report_watch_line(const struct report *report, unsigned watch)
 {
 	const struct report_watch *w = &report->watches[watch];
 
-	return text_format("%s: %" PRIu64 " bytes at 0x%" PRIx64 ", access %s, %s, %" PRIu64
+	char address[REPORT_ADDRESS_LEN];
+
+	return text_format("%s: %" PRIu64 " bytes, address %s, access %s, %s, %" PRIu64
 			   " hits, armed for %.1f %% of the time",
-		w->text, w->len, w->addr, w->access, w->state, profile_count(report->profile, watch).hits,
+		w->text, w->len, report_address(w, address), w->access, w->state, profile_count(report->profile, watch).hits,
 		w->armed_share * 100);
 }
 

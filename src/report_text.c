@@ -75,11 +75,11 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 	else if (report_is_uncounted(report, i))
 		fputs("; its value changed without a counted write (the kernel, or another process)", out);
 	fputc('\n', out);
-	if (report->values && report->values[i].is_known)
-		report_value_text(out, &report->values[i]);
 	if (watch->armed_share < 1)
 		fprintf(out, "  a SAMPLE: the watch was armed for %.1f %% of the time (--max-rate, or a pause)\n",
 			watch->armed_share * 100);
+	if (report->values && report->values[i].is_known)
+		report_value_text(out, &report->values[i]);
 }
 
 static void text_processes(FILE *out, const struct report *report)

@@ -98,7 +98,10 @@ void session_profile_begin(struct session *session)
 void session_zero(struct session *session)
 {
 	profile_free(session->profile);
+	values_free(session->values);
+	free(session->report_values);
 	session_profile_begin(session);
+	session_remember(session);
 }
 
 void session_end(struct session *session, char *why)

@@ -60,6 +60,18 @@ static void value_remember(struct session *session, const struct span *span, siz
 		values_start(session->values, (unsigned)i, session->pid, watch->before, watch->before_len);
 }
 
+void session_remember(struct session *session)
+{
+	struct session_image *image = session->main_image;
+
+	for (size_t i = 0; image && i < session->options->n_watches; i++) {
+		if (session->watches[i].is_tls)
+			values_by_thread(session->values, (unsigned)i);
+		else if (image->state[i] == WATCH_ARMED)
+			value_remember(session, &image->spans[i], i);
+	}
+}
+
 void session_compare(struct session *session)
 {
 	unsigned char now[DR_BYTES_MAX];

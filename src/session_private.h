@@ -24,6 +24,13 @@ enum watch_state {
 	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
 };
 
+/* What a watch of a process held at the last hit. */
+struct session_value {
+	pid_t pid; /* 0: not known */
+	uint8_t len;
+	unsigned char bytes[HIT_VALUE_BYTES];
+};
+
 /* A time that is measured piece by piece. */
 struct session_clock {
 	uint64_t since_ns; /* it runs; 0: it stands */
@@ -89,6 +96,7 @@ struct session {
 	char **trace_modules; /* that the trace has told of */
 	size_t n_trace_modules;
 	unsigned n_dumps;
+	struct session_value trace_last[WATCHES_MAX]; /* of each watch */
 	struct profile *profile;
 	struct values *values;
 	struct report_values *report_values; /* by watch, made anew for each report */
@@ -220,6 +228,9 @@ void session_take_command(struct session *session, pid_t pid);
 
 /* Warn of a target that blocks, ignores or handles SIGTRAP in a way that hits change. */
 void session_check_traps(struct session *session);
+
+/* The watched bytes as they are now count as those at the start. */
+void session_remember(struct session *session);
 
 /* Compare the watched bytes with what they were, while the target lives. */
 void session_compare(struct session *session);

@@ -108,8 +108,52 @@ void session_trace_modules(struct session *session, struct session_image *image)
 	symbols_modules(image->symbols, module_add, session);
 }
 
+/* Take note of what a watch holds now; returns what it held before, of length 0 if that is not
+ * known. */
+static struct session_value value_change(
+	struct session *session, pid_t pid, const struct hit_value *value)
+{
+	const struct session_watch *watch = &session->watches[value->watch];
+	struct session_value *last = &session->trace_last[value->watch], former = *last;
+
+	if (!former.pid && pid == session->pid && watch->before_len == value->len &&
+		value->len <= HIT_VALUE_BYTES) {
+		former = (struct session_value){pid, value->len, {0}};
+		memcpy(former.bytes, watch->before, value->len);
+	}
+	if (former.pid != pid || watch->is_tls)
+		former.len = 0;
+	*last = (struct session_value){pid, value->len, {0}};
+	memcpy(last->bytes, value->bytes, value->len);
+	return former;
+}
+
+/* The value of the first watch that was hit; the one before only where it was written. */
+static struct trace_values hit_values(struct session *session, const struct hit *hit)
+{
+	int first = __builtin_ctzll(hit->watches);
+	struct trace_values values = {0};
+
+	for (unsigned i = 0; i < hit->n_values; i++) {
+		const struct hit_value *value = &hit->values[i];
+		struct session_value former = value_change(session, hit->pid, value);
+
+		if (value->watch != first)
+			continue;
+		values.n_new = value->len;
+		memcpy(values.new, value->bytes, value->len);
+		if (!(hit->kind & HIT_WRITE))
+			continue;
+		values.n_old = former.len;
+		memcpy(values.old, former.bytes, former.len);
+	}
+	return values;
+}
+
 void session_trace_hit(struct session *session, const struct hit *hit)
 {
+	struct trace_values values;
+
 	if (!session->trace || !session->is_tracing)
 		return;
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
@@ -117,7 +161,8 @@ void session_trace_hit(struct session *session, const struct hit *hit)
 
 		trace_watch(session->trace, number, session->text[number]);
 	}
-	trace_hit(session->trace, hit, NULL);
+	values = hit_values(session, hit);
+	trace_hit(session->trace, hit, &values);
 }
 
 void session_trace_tick(struct session *session)
@@ -148,6 +193,9 @@ int session_trace(struct session *session, bool on, struct err *err)
 {
 	if (!session->trace)
 		return err_set(err, "there is no trace: start with --trace=FILE");
+	/* What the hits in between wrote was not seen. */
+	for (size_t i = 0; on && !session->is_tracing && i < WATCHES_MAX; i++)
+		session->trace_last[i].pid = -1;
 	session->is_tracing = on;
 	return 0;
 }

@@ -78,7 +78,8 @@ static int find_everywhere(struct session *session, size_t i, struct err *err)
 		return -1;
 	LIST_FOREACH(image, &session->images, all)
 	{
-		if (image != session->main_image && image->is_started && session_find_added(session, image, i, &ignored))
+		if (image != session->main_image && image->is_started &&
+			session_find_added(session, image, i, &ignored))
 			image->state[i] = WATCH_REFUSED;
 	}
 	return 0;

@@ -12,7 +12,7 @@ counted() {
 
 # object WATCH: what it was resolved to, without directories.
 object() {
-	awk -F '\t' -v watch="$1" '$1 == "# watch" && $2 == watch { print $NF }' "$tmp/report" | sed 's|/[^ ,:]*/||g'
+	awk -F '\t' -v watch="$1" '$1 == "# watch" && $2 == watch { print $11 }' "$tmp/report" | sed 's|/[^ ,:]*/||g'
 }
 
 # two_objects NAME PROGRAM [ARG...]: v alone is ambiguous, and each of them is found by its module.

@@ -64,7 +64,7 @@ is "four at once, in all four slots" "$(for v in tv lib_tv late_tv tl; do total 
 	"457 450 457 450 "
 is "the report names no address" \
 	"$(awk -F '\t' '$1 == "# watch" && $2 == "tv:w" { print $3 }' "$tmp/report")" "per thread"
-matches "the object says what it is" "$(awk -F '\t' '$1 == "# watch" && $2 == "tv:w" { print $NF }' "$tmp/report")" \
+matches "the object says what it is" "$(awk -F '\t' '$1 == "# watch" && $2 == "tv:w" { print $11 }' "$tmp/report")" \
 	"tv (*tls.c:*), thread-local, in */tls-linked"
 
 # The vector of a thread moves before the library's block exists.

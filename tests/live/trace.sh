@@ -20,6 +20,8 @@ is "text: as many lines as hits" "$(hit_lines "$tmp/trace")" 1500
 is "text: by function" "$(column "$tmp/trace" function | sed 's/+0x.*//')" '1000 f
 500 g'
 is "text: kinds" "$(column "$tmp/trace" kind)" "1500 w"
+is "text: each write's old value is the former one's new one" "$(awk -F '\t' '
+	/^#/ { next } { bad += n++ && $6 != last; last = $7 } END { print bad + 0, last }' "$tmp/trace")" "0 0x7d0"
 is "text: watches" "$(column "$tmp/trace" watch)" "1500 counter:w"
 is "text: tasks" "$(column "$tmp/trace" task | sed 's/-[0-9]*$//')" "1500 two"
 is "text: paths" "$(column "$tmp/trace" path | sed 's/+0x[0-9a-f]*//g; s/ < __libc.*//')" '1000 f < main
@@ -76,7 +78,6 @@ is "off: not traced, but counted" "$("$WATCHPROF" --decode "$tmp/ring" | grep -v
 mkfifo "$tmp/pipe"
 exec 8<>"$tmp/pipe"
 launch -e counter:w --trace="$tmp/pipe" -n 300 -- "$BIN/two"
-rm -f "$tmp/trace"
 cat <&8 >"$tmp/trace" &
 reader=$!
 pids="$pids $reader"

@@ -646,7 +646,7 @@ static void test_changed_without_a_counted_write(void **state)
 static void test_thread_local(void **state)
 {
 	static const struct report_watch watch = {
-		"tv:w", "tv, thread-local", "w", 8, 4, 1, "armed", false, false, true, .armed_share = 1};
+		"tv:w", "tv, thread-local", "w", 8, 4, 1, "armed", false, false, true, 1};
 	static const struct {
 		enum report_format format;
 		const char *part;
