@@ -280,7 +280,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 		result = tracees_attach(engine->tracees, target->pid, err);
 	} else {
 		result = tracees_launch(
-			engine->tracees, target->command, target->mask, target->output_fd, pid, err);
+			engine->tracees, target->command, target->mask, target->input_fd, target->output_fd, pid, err);
 	}
 	if (result) {
 		tracees_free(engine->tracees);

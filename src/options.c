@@ -32,6 +32,8 @@ enum option_key {
 	KEY_LIMIT,
 	KEY_FILTER,
 	KEY_SKIP_MODULE,
+	KEY_STDIN,
+	KEY_STDOUT,
 	KEY_PENDING,
 	KEY_DEBUG_DIR,
 	KEY_DEBUGINFOD,
@@ -93,6 +95,9 @@ static const struct argp_option argp_options[] = {
 	{"decode", KEY_DECODE, "FILE", 0, "Print a binary trace as text, or as --trace-format says", 0},
 	{"control", KEY_CONTROL, "PATH", 0,
 		"Take commands at a Unix socket while running (list, add, change, clear, pause, resume, zero, report, trace, quit)", 0},
+	{"stdin", KEY_STDIN, "FILE", 0, "Input of COMMAND (default: ours, or nothing under the live screen)", 0},
+	{"stdout", KEY_STDOUT, "FILE", 0,
+		"Write what COMMAND prints, errors as well, to FILE (default: to our output, after the live screen)", 0},
 	{"self-test", KEY_SELF_TEST, NULL, 0, "Test whether this machine can catch accesses", 0},
 	{"verbose", 'v', NULL, 0, "Say more about what is done", 0},
 	{"quiet", 'q', NULL, 0, "Say nothing but errors and the report", 0},
@@ -273,6 +278,20 @@ static int skip_module_option(struct options *options, char *arg, struct err *er
 {
 	(void)err;
 	blame_rules_add(&options->blame, arg);
+	return 0;
+}
+
+static int stdin_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	options->stdin_path = arg;
+	return 0;
+}
+
+static int stdout_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	options->stdout_path = arg;
 	return 0;
 }
 
@@ -486,6 +505,8 @@ static const struct {
 	{KEY_LIMIT, limit_option},
 	{KEY_FILTER, filter_option},
 	{KEY_SKIP_MODULE, skip_module_option},
+	{KEY_STDIN, stdin_option},
+	{KEY_STDOUT, stdout_option},
 	{KEY_LIST_VARS, list_vars_option},
 	{KEY_DEBUG_DIR, debug_dir_option},
 	{KEY_DEBUGINFOD, debuginfod_option},
@@ -536,6 +557,9 @@ static int check_whole(struct options *options, struct err *err)
 	if (!options->pid && !options->command)
 		return err_set(err, "no target: give -p PID to attach or -- COMMAND to launch "
 				    "(watchprof --help tells more)");
+	if (options->pid && (options->stdin_path || options->stdout_path))
+		return err_set(err, "%s is for a launched COMMAND: a process that runs already has its files open",
+			options->stdin_path ? "--stdin" : "--stdout");
 	if (options->n_watches == 0 && !options->list_vars)
 		return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
 				    "(--list-vars lists candidates)");

@@ -11,6 +11,7 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -190,6 +191,7 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 	switch (wish.kind) {
 	case WISH_NONE:
 	case WISH_INTERVAL:
+	case WISH_SUSPEND:
 		break;
 	case WISH_QUIT:
 		session_end(session, text_copy("ended by the user"));
@@ -469,21 +471,40 @@ static void fetch_command(struct session *session)
 	free(path);
 }
 
+/* The files of the program to be launched. The screen needs the terminal for itself: under it there is
+ * nothing to read, and what the program writes is kept. */
+static int files_open(struct session *session, struct target *target, struct err *err)
+{
+	const struct options *options = session->options;
+	bool has_screen = session->frontend_ops != &frontend_quiet;
+	const char *input = options->stdin_path ? options->stdin_path : has_screen ? "/dev/null" : NULL;
+
+	if (input)
+		session->input_fd = open(input, O_RDONLY | O_CLOEXEC);
+	if (input && session->input_fd < 0)
+		return err_set(err, "--stdin: %s cannot be read: %s", input, strerror(errno));
+	if (options->stdout_path)
+		session->output_fd = open(options->stdout_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	else if (has_screen)
+		session->output_fd = memfd_create("watchprof-output", MFD_CLOEXEC);
+	if (session->output_fd < 0 && options->stdout_path)
+		return err_set(err, "--stdout: %s cannot be written: %s", options->stdout_path, strerror(errno));
+	if (session->output_fd < 0 && has_screen)
+		return err_set(err, "no place for the program's output: %s", strerror(errno));
+	target->input_fd = session->input_fd;
+	target->output_fd = session->output_fd;
+	return 0;
+}
+
 static int open_launch(struct session *session, const sigset_t *mask, struct err *err)
 {
 	struct target target = {.command = session->options->command,
 		.mask = mask,
 		.is_followed = session->options->is_followed,
-		.stack = session->options->stack,
-		.output_fd = -1};
+		.stack = session->options->stack};
 
-	if (session->frontend_ops != &frontend_quiet) {
-		/* The screen needs the terminal for itself: what the program writes is kept. */
-		session->output_fd = memfd_create("watchprof-output", MFD_CLOEXEC);
-		if (session->output_fd < 0)
-			return err_set(err, "no place for the program's output: %s", strerror(errno));
-		target.output_fd = session->output_fd;
-	}
+	if (files_open(session, &target, err))
+		return -1;
 	fetch_command(session);
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
@@ -532,7 +553,8 @@ static void output_show(const struct session *session, off_t *from)
 	char bytes[4096];
 	ssize_t n;
 
-	while (session->output_fd >= 0 && (n = pread(session->output_fd, bytes, sizeof(bytes), *from)) > 0) {
+	while (!session->options->stdout_path && session->output_fd >= 0 &&
+		(n = pread(session->output_fd, bytes, sizeof(bytes), *from)) > 0) {
 		fwrite(bytes, 1, (size_t)n, stdout);
 		*from += n;
 	}
@@ -658,6 +680,8 @@ static void session_fini(struct session *session)
 		close(session->signal_fd);
 	if (session->output_fd >= 0)
 		close(session->output_fd);
+	if (session->input_fd >= 0)
+		close(session->input_fd);
 }
 
 static void session_init(struct session *session, const struct options *options)
@@ -666,7 +690,7 @@ static void session_init(struct session *session, const struct options *options)
 	session->options = &session->own;
 	session->signal_fd = -1;
 	LIST_INIT(&session->images);
-	session->output_fd = -1;
+	session->output_fd = session->input_fd = -1;
 	session->is_launch = options->command != NULL;
 	session_profile_begin(session);
 	session_watches_begin(session, options);

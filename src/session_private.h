@@ -122,7 +122,7 @@ struct session {
 	struct session_watch watches[WATCHES_MAX];
 
 	int signal_fd;
-	int output_fd; /* what a launched program writes while the screen is up; -1: its own */
+	int input_fd, output_fd; /* of a launched program; -1: it has ours */
 	uint64_t start_ns, end_ns, next_tick_ns, grace_ns;
 	uint64_t start_unix_s;
 	int signal;	     /* the one that ends the run; 0: none */

@@ -172,7 +172,7 @@ ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iov
 }
 
 /* The child's part of a launch: wait to be released, exec, tell why it failed. */
-static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int output_fd, int go,
+static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int input_fd, int output_fd, int go,
 	int result)
 {
 	char byte;
@@ -180,8 +180,8 @@ static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int 
 
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up or is gone */
-	if (output_fd >= 0 && (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0 ||
-				      dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO) < 0))
+	if ((input_fd >= 0 && dup2(input_fd, STDIN_FILENO) < 0) ||
+		(output_fd >= 0 && (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0)))
 		_exit(126);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
@@ -191,7 +191,7 @@ static _Noreturn void launch_child(char *const *argv, const sigset_t *mask, int 
 	_exit(failure == ENOENT ? 127 : 126);
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+int sys_launch(char *const *argv, const sigset_t *mask, int input_fd, int output_fd, bool with_children,
 	struct launch *launch)
 {
 	int go[2], result[2], failure;
@@ -205,7 +205,7 @@ int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with
 	launch->pid = fork();
 	if (launch->pid == 0) {
 		close(go[1]);
-		launch_child(argv, mask, output_fd, go[0], result[1]);
+		launch_child(argv, mask, input_fd, output_fd, go[0], result[1]);
 	}
 	failure = launch->pid < 0 ? errno : -sys_seize(launch->pid, with_children);
 	if (failure)

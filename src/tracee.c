@@ -718,11 +718,11 @@ static int exec_await(struct tracees *tracees, pid_t pid)
 	}
 }
 
-int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int output_fd,
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int input_fd, int output_fd,
 	pid_t *pid, struct err *err)
 {
 	struct launch launch;
-	int result = sys_launch(argv, mask, output_fd, tracees->with_children, &launch);
+	int result = sys_launch(argv, mask, input_fd, output_fd, tracees->with_children, &launch);
 
 	if (result)
 		return launch_error(argv[0], -result, err);

@@ -54,6 +54,7 @@ static const struct key_binding bindings[] = {
 	{'w', NULL, ACTION_WRITE, NULL, NULL},
 	{'i', "i", ACTION_INTERVAL, "how often the screen is refreshed", NULL},
 	{'o', "o", ACTION_LOG, "what a launched program has written", NULL},
+	{'Z' - '@', "^Z", ACTION_SUSPEND, "to the shell, until fg; counting goes on", NULL},
 	{KEY_CODE_F10, NULL, ACTION_QUIT, NULL, "F10 Quit"},
 	{KEY_CODE_WHEEL_DOWN, "mouse", ACTION_WHEEL_DOWN, "click selects, the wheel scrolls", NULL},
 	{KEY_CODE_WHEEL_UP, NULL, ACTION_WHEEL_UP, NULL, NULL},

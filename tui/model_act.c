@@ -285,6 +285,11 @@ static void act_interval(struct model *model)
 	prompt_open(&model->prompt, ACTION_INTERVAL, "refresh every (seconds): ", NULL, NULL);
 }
 
+static void act_suspend(struct model *model)
+{
+	model->wish.kind = WISH_SUSPEND;
+}
+
 static void act_quit(struct model *model)
 {
 	model->wish.kind = WISH_QUIT;
@@ -327,6 +332,7 @@ static const struct {
 	{ACTION_WRITE, act_write},
 	{ACTION_INTERVAL, act_interval},
 	{ACTION_LOG, act_log},
+	{ACTION_SUSPEND, act_suspend},
 };
 
 static void click(struct model *model, size_t line)

@@ -120,7 +120,9 @@ void page_log(struct model *model, const struct report *report)
 	pager_add(&model->pager, text_copy("Output of the program"));
 	if (!report->output_fd)
 		wrap(model, "", text_copy("the program was not launched by watchprof, or has its output elsewhere"));
-	else if (model->eyes.log)
+	else
+		wrap(model, "", text_copy("(a program that needs the terminal: run it in another one, and watchprof -p PID here)"));
+	if (report->output_fd && model->eyes.log)
 		bytes = model->eyes.log(model->eyes.context, *report->output_fd, &len);
 	for (char *at = bytes, *end = bytes ? bytes + len : NULL; bytes && at < end;) {
 		char *stop = memchr(at, '\n', (size_t)(end - at));

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <term.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* <term.h> makes words of every day into macros. */
@@ -21,7 +22,7 @@
 struct screen {
 	SCREEN *terminal;
 	bool has_colors;
-	struct sigaction stop_action;
+	struct sigaction stop_action, output_action;
 };
 
 bool screen_is_possible(const char **why)
@@ -53,7 +54,20 @@ bool screen_is_utf8(void)
 static void screen_undo(void *screen)
 {
 	(void)screen;
-	endwin();
+	if (!isendwin())
+		endwin();
+}
+
+/* ^Z is a key like others: the terminal must be given back before the shell has it. */
+static void suspend_key_take(void)
+{
+	struct termios modes;
+
+	if (tcgetattr(STDIN_FILENO, &modes))
+		return;
+	modes.c_cc[VSUSP] = _POSIX_VDISABLE;
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &modes);
+	def_prog_mode();
 }
 
 struct screen *screen_open(void)
@@ -66,10 +80,13 @@ struct screen *screen_open(void)
 		free(screen);
 		return NULL;
 	}
-	/* A stopped watchprof would freeze the target at its next hit. */
+	/* A stopped watchprof would freeze the target at its next hit. So nothing stops this process, also
+	 * where it uses the terminal as one in the background (tcsetattr(3), SIGTTOU). */
 	sigaction(SIGTSTP, &ignore, &screen->stop_action);
+	sigaction(SIGTTOU, &ignore, &screen->output_action);
 	die_hook_push(screen_undo, screen);
 	cbreak();
+	suspend_key_take();
 	nonl(); /* Enter is told apart from ^J, and output needs no help */
 	noecho();
 	keypad(stdscr, TRUE);
@@ -94,10 +111,26 @@ void screen_close(struct screen *screen)
 	if (!screen)
 		return;
 	die_hook_pop();
-	endwin();
+	if (!isendwin())
+		endwin();
 	delscreen(screen->terminal);
 	sigaction(SIGTSTP, &screen->stop_action, NULL);
+	sigaction(SIGTTOU, &screen->output_action, NULL);
 	free(screen);
+}
+
+void screen_leave(struct screen *screen)
+{
+	(void)screen;
+	endwin();
+}
+
+bool screen_is_ours(const struct screen *screen)
+{
+	pid_t group = tcgetpgrp(STDIN_FILENO);
+
+	(void)screen;
+	return group < 0 || group == getpgrp(); /* below 0: it has gone, which its keys tell */
 }
 
 void screen_size(const struct screen *screen, size_t *width, size_t *height)

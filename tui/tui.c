@@ -2,16 +2,30 @@
 #include "eyes.h"
 #include "watchprof/frontend.h"
 #include "watchprof/model.h"
+#include "watchprof/procfs.h"
 #include "watchprof/screen.h"
 #include "watchprof/util.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* While the shell has the terminal. */
+enum absence {
+	ABSENCE_NONE,
+	ABSENCE_BEGINS, /* the first process has been asked to stop */
+	ABSENCE_LASTS,	/* it has stopped */
+};
+
+#define ABSENCE_BEGINS_NS NS_PER_S /* a process without a shell above it does not stop (setpgid(2)) */
 
 struct frontend {
 	struct screen *screen;
 	struct model *model;
 	uint64_t interval_ns, next_ns;
+	enum absence absence;
+	uint64_t left_ns;
 };
 
 static int tui_open(struct frontend **out, uint64_t interval_ns, struct err *err)
@@ -44,6 +58,33 @@ static void draw(struct frontend *frontend, const struct report *report, uint64_
 	model_lines_free(lines, height);
 }
 
+/* The process that the shell knows is the first of the two (guardian.h): that one stops. */
+static void leave(struct frontend *frontend)
+{
+	screen_leave(frontend->screen);
+	frontend->absence = ABSENCE_BEGINS;
+	frontend->left_ns = clock_now_ns();
+	kill(getppid(), SIGTSTP);
+}
+
+/* Does the shell have the terminal, also where somebody else has stopped the first process? */
+static bool is_away(struct frontend *frontend, uint64_t now_ns)
+{
+	struct procfs_status status;
+	bool is_stopped = procfs_status(getppid(), &status) && status.state == 'T';
+
+	if (is_stopped)
+		frontend->absence = ABSENCE_LASTS;
+	else if (frontend->absence == ABSENCE_BEGINS && now_ns - frontend->left_ns < ABSENCE_BEGINS_NS)
+		return true;
+	if (is_stopped || !screen_is_ours(frontend->screen))
+		return true;
+	if (frontend->absence != ABSENCE_NONE)
+		frontend->next_ns = 0;
+	frontend->absence = ABSENCE_NONE;
+	return false;
+}
+
 /* The keys that were typed, up to one with a wish. *typed tells whether there were any. */
 static struct frontend_wish keys_take(struct frontend *frontend, bool *typed)
 {
@@ -60,6 +101,11 @@ static struct frontend_wish keys_take(struct frontend *frontend, bool *typed)
 			return (struct frontend_wish){.kind = WISH_QUIT};
 		*typed = true;
 		wish = model_key(frontend->model, key, line);
+		if (wish.kind == WISH_SUSPEND) {
+			leave(frontend);
+			wish.kind = WISH_NONE;
+			break;
+		}
 		if (wish.kind == WISH_INTERVAL) {
 			frontend->interval_ns = wish.interval_ns;
 			wish.kind = WISH_NONE;
@@ -71,8 +117,13 @@ static struct frontend_wish keys_take(struct frontend *frontend, bool *typed)
 static struct frontend_wish tui_tick(struct frontend *frontend, const struct report *report, uint64_t now_ns)
 {
 	bool typed;
-	struct frontend_wish wish = keys_take(frontend, &typed);
+	struct frontend_wish wish;
 
+	if (is_away(frontend, now_ns))
+		return (struct frontend_wish){.kind = WISH_NONE};
+	wish = keys_take(frontend, &typed);
+	if (frontend->absence != ABSENCE_NONE)
+		return wish;
 	if (typed || now_ns >= frontend->next_ns) {
 		if (now_ns >= frontend->next_ns)
 			frontend->next_ns = now_ns + frontend->interval_ns;

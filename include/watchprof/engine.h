@@ -20,8 +20,7 @@ struct target {
 	pid_t pid;		/* attach to this thread group; 0: launch */
 	char *const *command;	/* launch this */
 	const sigset_t *mask;	/* signal mask of a launched program */
-	int output_fd;		/* for what a launched program writes (its input is then
-				 * /dev/null); -1: it has ours */
+	int input_fd, output_fd; /* of a launched program, errors included; -1: it has ours */
 	bool is_followed;	/* forked children, too */
 	unsigned stack;		/* frames wanted per hit; 0: only the instruction pointer */
 };

@@ -13,7 +13,8 @@ enum wish_kind {
 	WISH_QUIT,     /* the user wants to end the run */
 	WISH_ZERO,     /* begin counting anew */
 	WISH_REPORT,   /* write a report of what was counted up to now: format, to the file text */
-	WISH_INTERVAL, /* refresh every interval_ns; the frontend's own affair */
+	WISH_INTERVAL, /* refresh every interval_ns; this and the next one are the frontend's own affair */
+	WISH_SUSPEND,  /* give the terminal back to the shell for a while */
 };
 
 /* What the user wants of the run. */

@@ -41,6 +41,7 @@ enum action {
 	ACTION_WRITE,
 	ACTION_INTERVAL,
 	ACTION_LOG,
+	ACTION_SUSPEND,
 	ACTION_FILE,   /* of the report: asked for after its format */
 	ACTION_RESIZE, /* nothing but drawing anew */
 };

@@ -50,6 +50,7 @@ struct options {
 	bool trace_stack; /* call paths in the trace */
 	size_t flight;	  /* bytes of a ring instead of a stream; 0: no ring */
 	const char *decode; /* only decode this trace; NULL: no */
+	const char *stdin_path, *stdout_path; /* of the launched program; point into argv; NULL: not given */
 	bool self_test;
 	int verbosity; /* 0 as usual, above: more, below: quiet */
 };

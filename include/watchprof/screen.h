@@ -18,6 +18,12 @@ struct screen *screen_open(void);
 /* Give it back as it was. NULL is fine. */
 void screen_close(struct screen *screen);
 
+/* Give the terminal back for a while: until the next screen_draw(). */
+void screen_leave(struct screen *screen);
+
+/* Are we in the foreground of the terminal? */
+bool screen_is_ours(const struct screen *screen);
+
 /* Its present size in columns and lines. */
 void screen_size(const struct screen *screen, size_t *width, size_t *height);
 

@@ -71,13 +71,14 @@ struct iovec;
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n);
 
 /* Fork a child that is seized (with_children as for sys_seize) and stands before execvp(argv), with the given
- * signal mask; with output_fd >= 0 it writes there and reads from /dev/null. sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
+ * signal mask; with input_fd >= 0 it reads from there, with output_fd >= 0 it writes there, errors as well.
+ * sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
  * that failed (the child has then ended by itself). */
 struct launch {
 	pid_t pid;
 	int go_fd, result_fd;
 };
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+int sys_launch(char *const *argv, const sigset_t *mask, int input_fd, int output_fd, bool with_children,
 	struct launch *launch);
 
 /* Release the child. It runs to its exec, which sys_wait() reports. */

@@ -61,8 +61,8 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 	uint64_t timeout_ns);
 
 /* Start a program and hold it at its exec, which tracees_next() then reports as
- * TRACEE_EXEC. mask and output_fd: see sys_launch(). */
-int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int output_fd,
+ * TRACEE_EXEC. mask, input_fd and output_fd: see sys_launch(). */
+int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int input_fd, int output_fd,
 	pid_t *pid, struct err *err);
 
 /* From now on, look for the next stop again and again for so many nanoseconds before sleeping until it comes;

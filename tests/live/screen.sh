@@ -16,57 +16,173 @@ shown() {
 	tm capture-pane -p -t t | grep -q -e "$1"
 }
 
+not_shown() {
+	! shown "$1"
+}
+
+type_keys() {
+	tm send-keys -t t "$@"
+}
+
+# see TEXT NAME: the screen has it, or will have it.
+see() {
+	until_true shown "$1"
+	ok $? "$2"
+}
+
 # A shell that keeps the pane and tells what it was left with.
 tm -f /dev/null new-session -d -s t -x 100 -y 24 "PS1='\$ ' sh"
 settings() {
-	tm send-keys -t t "stty -a >$tmp/stty.$1; echo told\$((40 + 2)) $1" Enter
+	type_keys "stty -a >$tmp/stty.$1; echo told\$((40 + 2)) $1" Enter
 	until_true shown "told42 $1"
 }
 settings before
 
-target "$BIN/steady" 2 2000
-tm send-keys -t t "clear; $WATCHPROF -i 0.2 -p $target -e v:w; echo status\$?" Enter
-until_true shown 'work  *steady.c'
-ok $? "the histogram has the function that writes"
-until_true shown '1 v:w '
-ok $? "the header has the watch"
-tm send-keys -t t p
-until_true shown '- work'
-ok $? "p: call paths"
-tm send-keys -t t Space
-until_true shown 'PAUSED'
-ok $? "space: paused"
-tm send-keys -t t Space '?'
-until_true shown 'all about the selected row'
-ok $? "?: help"
-tm send-keys -t t '?'
+# --- views, keys, reports, sizes ---
+target "$BIN/pulses"
+type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
+see '> 1 v:w  0 hits' "the header has the watch"
+echo >&9
+see 'drum  *pulses.c:' "the histogram has the functions that write"
+see 'work  *pulses.c:' "and the other one"
+type_keys s n
+see 'hits  *rate  *reads  *writes  *function' "s: sorted by name"
+type_keys G / drum Enter
+until_true shown '^drum .*pulses.c:'
+ok $? "/: the row is selected, its full text is below"
+type_keys '\' work Enter
+until_true not_shown ' drum '
+ok $? "\\: one function is left out"
+type_keys Escape
+see ' drum ' "Esc: it is there again"
+type_keys 2
+see '- drum' "2: call paths"
+see '- beat' "with the callers"
+type_keys x
+see '+ ' "x: folded"
+type_keys 3
+see '^.*- .*start_thread\|^.*- .*clone' "3: the other way round"
+type_keys 4
+see '  pulses *$' "4: threads by name"
+type_keys 5
+see 'v = value;' "5: the source at the hottest line"
+type_keys 6
+see 'access  *hits' "6: watches"
+type_keys 1 Enter
+see 'Call paths' "Enter: details"
+type_keys Escape Space
+see 'PAUSED' "space: paused"
+type_keys Space '?'
+see 'all about the selected row' "?: help"
+type_keys '?'
 i=0
-while [ $i -lt 40 ]; do
+while [ $i -lt "${RESIZES:-1000}" ]; do
 	tm resize-window -t t -x $((1 + i * 7 % 120)) -y $((1 + i * 5 % 40))
 	i=$((i + 1))
 done
 tm resize-window -t t -x 100 -y 24
-until_true shown 'call path'
-ok $? "it lives through 40 changes of size"
-tm send-keys -t t q
-until_true shown 'status0'
-ok $? "q: status 0"
+see '1 functions' "it lives through $i changes of size"
+echo >&9
+until_true has_line "$tmp/target.out" '^writes'
+writes=$(awk '$1 == "writes" { print $2 }' "$tmp/target.out")
+see "> 1 v:w  $writes hits" "every hit was counted meanwhile"
+type_keys w s C-u "$tmp/saved.tsv" Enter
+see 'a report of .* hits was written' "w: a report is written"
+is "and has every hit" "$(total "$tmp/saved.tsv" v:w)" "$writes"
+type_keys q
+see 'status0' "q: status 0"
 shown 'ended by the user\|hits  share'
 ok $? "the report is on the terminal afterwards"
 go
 is "the target lives" $? 7
+is "no call of it was interrupted by the screen" "$(awk '$1 == "eintr" { print $2 <= 2 }' "$tmp/target.out")" 1
 settings after
 is "the terminal is as it was" "$(cat "$tmp/stty.after")" "$(cat "$tmp/stty.before")"
 
-tm send-keys -t t "clear; TERM=dumb $WATCHPROF -e counter:w -- $BIN/two; echo dumb\$?" Enter
+# --- to the shell and back; Ctrl-C ---
+target "$BIN/pulses"
+type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
+until_true shown '> 1 v:w  0 hits'
+type_keys C-z
+see 'Stopped' "^Z: the shell is there"
+settings stopped
+is "with its terminal as it was" "$(cat "$tmp/stty.stopped")" "$(cat "$tmp/stty.before")"
+echo >&9
+echo >&9
+until_true has_line "$tmp/target.out" '^writes'
+ok $? "the target runs on"
+type_keys "clear; fg" Enter
+see "> 1 v:w  $(awk '$1 == "writes" { print $2 }' "$tmp/target.out") hits" "fg: the screen is back, with all hits"
+type_keys C-c
+see 'interrupted by SIGINT' "Ctrl-C ends it"
+settings interrupted
+is "the terminal is as it was" "$(cat "$tmp/stty.interrupted")" "$(cat "$tmp/stty.before")"
+go
+is "the target lives" $? 7
+
+# --- terminals ---
+type_keys "clear; TERM=dumb $WATCHPROF -e counter:w -- $BIN/two; echo dumb\$?" Enter
 until_true shown 'dumb0'
-shown 'no live screen'
-ok $? "TERM=dumb: one line, and a report"
-tm send-keys -t t "clear; $WATCHPROF -e counter:w -- $BIN/two" Enter
-until_true shown 'The run has ended'
-ok $? "the target ends: the screen stays"
-shown 'exited with status 0'
-ok $? "and tells how it ended"
-tm send-keys -t t q
+see 'no live screen' "TERM=dumb: one line, and a report"
+type_keys "clear; TERM=nonesuch $WATCHPROF -e counter:w -- $BIN/two; echo unknown\$?" Enter
+until_true shown 'unknown0'
+see 'no live screen' "an unknown TERM: the same"
+type_keys "clear; (unset TERM; $WATCHPROF -e counter:w -- $BIN/two; echo unset\$?)" Enter
+until_true shown 'unset0'
+see 'no live screen' "TERM unset: the same"
+colors() {
+	tm capture-pane -e -p -t t | grep -c "$(printf '\033')\[\([0-9]*;\)*3[1-7]m"
+}
+# screen_of NAME=VALUE...: the screen of a run in another environment, kept in $tmp/screen.
+screen_of() {
+	type_keys "clear; env $* $WATCHPROF -e counter:w -- $BIN/two" Enter
+	until_true shown 'The run has ended'
+	tm capture-pane -p -t t >"$tmp/screen"
+	n_colors=$(colors)
+	type_keys q
+	until_true not_shown 'The run has ended'
+}
+screen_of TERM=screen-256color
+ok $((n_colors == 0)) "colours"
+ok "$(grep -q '█' "$tmp/screen"; echo $?)" "blocks in UTF-8"
+screen_of TERM=screen-256color NO_COLOR=1
+is "NO_COLOR: none" "$n_colors" 0
+screen_of TERM=vt100
+is "TERM=vt100: none" "$n_colors" 0
+screen_of LC_ALL=C
+is "LC_ALL=C: ASCII only" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/screen")" 0
+ok "$(grep -q '####' "$tmp/screen"; echo $?)" "with another bar"
+
+# --- launched programs ---
+type_keys "clear; echo input >$tmp/input; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -e counter:w -- $BIN/two wait; echo status\$?" Enter
+see 'The run has ended' "the target ends: the screen stays"
+see 'exited with status 0' "and tells how it ended: it has read --stdin"
+see '1500 hits' "with all hits"
+type_keys o
+see '^ready' "o: what it has written"
+type_keys Escape w j C-u "$tmp/ended.json" Enter
+see 'a report of 1500 hits' "w: a report after the end"
+type_keys q
+see 'status0' "q: its status"
+is "--stdout has its output" "$(cat "$tmp/output")" ready
+ok "$(grep -q '"hits": *1500' "$tmp/ended.json"; echo $?)" "the report has all hits"
+
+# --- the terminal goes away ---
+has_tracer() {
+	[ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status")" != 0 ]
+}
+has_no_tracer() {
+	! has_tracer "$1"
+}
+target "$BIN/pulses"
+tm new-window -d -t t:9 "$WATCHPROF -p $target -e v:w"
+until_true has_tracer "$target"
+tm kill-window -t t:9
+until_true has_no_tracer "$target"
+ok $? "a closed terminal ends the run"
+echo >&9
+echo >&9
+go
+is "the target lives" $? 7
 tm kill-server
 done_testing

@@ -449,10 +449,10 @@ int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name)
 	return -1;
 }
 
-int sys_launch(char *const *argv, const sigset_t *mask, int output_fd, bool with_children,
+int sys_launch(char *const *argv, const sigset_t *mask, int input_fd, int output_fd, bool with_children,
 	struct launch *launch)
 {
-	(void)argv, (void)mask, (void)output_fd, (void)with_children;
+	(void)argv, (void)mask, (void)input_fd, (void)output_fd, (void)with_children;
 	if (fake.launch_result)
 		return fake.launch_result;
 	fake_process(LAUNCH_PID, 1);

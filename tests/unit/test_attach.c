@@ -240,7 +240,7 @@ static void test_launch(void **state)
 	pid_t pid;
 
 	sigemptyset(&mask);
-	assert_int_equal(tracees_launch(*state, command, &mask, -1, &pid, &err), 0);
+	assert_int_equal(tracees_launch(*state, command, &mask, -1, -1, &pid, &err), 0);
 	event = tracee_next(*state);
 	assert_int_equal(event.kind, TRACEE_EXEC);
 	assert_int_equal(event.pid, pid);
@@ -284,7 +284,7 @@ static void test_launch_refused(void **state)
 		fake.launch_result = rows[i].launch;
 		fake.exec_result = rows[i].exec;
 		fake.idle = rows[i].exec == -1 ? launched_is_killed : NULL;
-		assert_int_equal(tracees_launch(*state, command, &mask, -1, &pid, &err), -1);
+		assert_int_equal(tracees_launch(*state, command, &mask, -1, -1, &pid, &err), -1);
 		if (!strstr(err.text, rows[i].text))
 			fail_msg(ROW ": '%s' does not say '%s'", i, err.text, rows[i].text);
 		assert_int_equal(err.status, rows[i].status);
@@ -309,7 +309,7 @@ static void test_launch_signal(void **state)
 	sigemptyset(&mask);
 	fake.exec_result = -1;
 	fake.idle = launched_gets_signals;
-	assert_int_equal(tracees_launch(*state, command, &mask, -1, &pid, &err), 0);
+	assert_int_equal(tracees_launch(*state, command, &mask, -1, -1, &pid, &err), 0);
 	fake.idle = NULL;
 	assert_string_equal(fake_trace(300), "CONT:10");
 	assert_event(*state, TRACEE_EXEC, 300);

@@ -142,6 +142,17 @@ static void test_everything(void **state)
 	options_fini(&options);
 }
 
+static void test_files_of_the_command(void **state)
+{
+	struct line line = line_of((const char *const[]){"-e", "v", "--stdin=in", "--stdout", "out", "true", NULL});
+	struct options options = parsed(&line);
+
+	(void)state;
+	assert_string_equal(options.stdin_path, "in");
+	assert_string_equal(options.stdout_path, "out");
+	options_fini(&options);
+}
+
 /* The last of several values counts, and nothing of the first leaks; but each report is one more. */
 static void test_repeated(void **state)
 {
@@ -440,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_files_of_the_command),
 		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_report_and_command),
 		cmocka_unit_test(test_argv_stays),
