@@ -352,6 +352,16 @@ uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
 	return hits;
 }
 
+const char *profile_function(struct profile *profile, const struct hit *hit)
+{
+	bool executes = hit->kind & HIT_EXECUTE;
+	uint32_t i = loc_find(profile, hit->pid, hit->image, hit->frames[0] - !executes, false);
+
+	if (profile->locs[i].loc.is_entry && !executes && hit->n_frames > 1)
+		i = loc_find(profile, hit->pid, hit->image, hit->frames[1] - 1, false);
+	return profile->locs[i].loc.function;
+}
+
 const struct loc *profile_find(const struct profile *profile, uint32_t image, uint64_t addr)
 {
 	const struct index *index = &profile->loc_index;

@@ -63,7 +63,10 @@ static bool may_have_written(const struct report *report, unsigned watch)
 
 bool report_is_uncounted(const struct report *report, unsigned watch)
 {
-	return report->watches[watch].compared && report->watches[watch].changed && !may_have_written(report, watch);
+	bool is_filtered = report->values && report->values[watch].filtered;
+
+	return report->watches[watch].compared && report->watches[watch].changed && !is_filtered &&
+		!may_have_written(report, watch);
 }
 
 static uint64_t uncounted_changes(const struct report *report)

@@ -10,8 +10,12 @@
 #define TEXT_PATHS_MAX 10
 
 /* Why a watch has no hits, as far as it can be told. */
-static const char *silence_reason(const struct report_watch *watch)
+static const char *silence_reason(const struct report *report, unsigned i)
 {
+	const struct report_watch *watch = &report->watches[i];
+
+	if (report->values && report->values[i].filtered)
+		return "no access met the filters";
 	if (!watch->len)
 		return "never armed";
 	if (strcmp(watch->state, "armed") != 0)
@@ -71,14 +75,14 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 		fprintf(out, " [%s]", watch->state);
 	fprintf(out, "\n  %" PRIu64 " hits", count.hits);
 	if (count.hits == 0)
-		fprintf(out, ": %s; self-test: %s", silence_reason(watch), text_or_unknown(report->self_test));
+		fprintf(out, ": %s; self-test: %s", silence_reason(report, i), text_or_unknown(report->self_test));
 	else if (report_is_uncounted(report, i))
 		fputs("; its value changed without a counted write (the kernel, or another process)", out);
 	fputc('\n', out);
 	if (watch->armed_share < 1)
 		fprintf(out, "  a SAMPLE: the watch was armed for %.1f %% of the time (--max-rate, or a pause)\n",
 			watch->armed_share * 100);
-	if (report->values && report->values[i].is_known)
+	if (report->values)
 		report_value_text(out, &report->values[i]);
 }
 

@@ -55,8 +55,10 @@ size_t report_value_fields(const struct report_values *values, struct report_val
 	const struct value_stats *stats = &values->stats;
 	size_t n = 0;
 
+	if (values->has_filters)
+		put_count(fields, &n, "filtered", values->filtered);
 	if (!values->is_known)
-		return 0;
+		return n;
 	put_text(fields, &n, "current", value_text(&stats->current));
 	put_count(fields, &n, "writes", stats->writes);
 	put_count(fields, &n, "changed", stats->changed);
@@ -101,8 +103,13 @@ static void last_text(FILE *out, const struct report_values *values)
 void report_value_text(FILE *out, const struct report_values *values)
 {
 	const struct value_stats *stats = &values->stats;
-	char *current = value_text(&stats->current);
+	char *current;
 
+	if (values->has_filters)
+		fprintf(out, "  %" PRIu64 " more filtered\n", values->filtered);
+	if (!values->is_known)
+		return;
+	current = value_text(&stats->current);
 	fprintf(out, "  value %s", current);
 	free(current);
 	if (stats->writes)

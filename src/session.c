@@ -100,6 +100,8 @@ void session_zero(struct session *session)
 {
 	profile_free(session->profile);
 	values_free(session->values);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		session->watches[i].filtered = 0;
 	free(session->report_values);
 	session_profile_begin(session);
 	session_remember(session);
@@ -271,15 +273,20 @@ static void take_exit(struct session *session, const struct engine_note *note)
 static int take_hit(struct session *session, struct engine_note *note, struct err *err)
 {
 	struct session_image *image = image_find(session, note->hit.image);
+	uint64_t passed;
 
 	if (image && session_check_hit(session, image, &note->hit, err))
 		return -1;
 	if (!note->hit.watches)
 		return 0;
-	profile_add(session->profile, &note->hit);
-	values_add(session->values, &note->hit);
-	session_trace_hit(session, &note->hit);
 	session_limit_hit(session, &note->hit);
+	passed = session_filter(session, &note->hit);
+	values_add(session->values, &note->hit);
+	note->hit.watches = passed;
+	if (!passed)
+		return 0;
+	profile_add(session->profile, &note->hit);
+	session_trace_hit(session, &note->hit);
 	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
 		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
 	return 0;

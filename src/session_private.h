@@ -46,6 +46,7 @@ struct session_watch {
 	unsigned char before[DR_BYTES_MAX];
 	size_t before_len;
 	bool compared, changed;
+	uint64_t filtered; /* hits that its filters left out */
 	struct span last; /* as last armed */
 	bool is_tls;	  /* it has another address in each thread */
 	uint64_t cleared_ns; /* when it was cleared; 0: it was not */
@@ -135,6 +136,9 @@ struct session {
 	char **warnings;
 	size_t n_warnings;
 };
+
+/* The watches of a hit that it meets the filters of; the others count it as filtered. */
+uint64_t session_filter(struct session *session, const struct hit *hit);
 
 /* Remember a warning for the report, and tell it now. Takes ownership of text. */
 void session_warn(struct session *session, char *text);

@@ -86,6 +86,8 @@ static void values_report(const struct session *session, size_t i)
 	struct report_values *values = &session->report_values[i];
 	const struct loc *loc;
 
+	values->has_filters = session->options->watches[i].filters.n > 0;
+	values->filtered = session->watches[i].filtered;
 	values->is_known = values_stats(session->values, (unsigned)i, &values->stats);
 	if (!values->is_known || !values->stats.last.time_ns)
 		return;

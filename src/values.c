@@ -175,6 +175,24 @@ void values_start(struct values *values, unsigned watch, pid_t pid, const void *
 	memcpy(holder->value.bytes, bytes, len);
 }
 
+void values_pair(const struct values *values, const struct hit *hit, unsigned watch, struct value *from,
+	struct value *to)
+{
+	pid_t who = values->by_thread >> watch & 1 ? hit->tid : hit->pid;
+
+	*from = *to = (struct value){0};
+	for (size_t i = 0; i < values->n_holders; i++) {
+		if (values->holders[i].watch == watch && values->holders[i].pid == who)
+			*from = values->holders[i].value;
+	}
+	for (unsigned i = 0; i < hit->n_values; i++) {
+		if (hit->values[i].watch != watch)
+			continue;
+		to->len = hit->values[i].len;
+		memcpy(to->bytes, hit->values[i].bytes, to->len);
+	}
+}
+
 void values_add(struct values *values, const struct hit *hit)
 {
 	for (uint64_t left = hit->watches; left; left &= left - 1)

@@ -29,24 +29,22 @@ const char *access_name(enum watch_access access)
 	return "?";
 }
 
-#define FILTERS_REFUSED "%s: filters after the access are not supported; give rw, w, r or x alone"
-
-/* Is there an access with a comma behind it? Filters may have colons of their own. */
-static bool has_filters(const char *expr)
+/* The comma behind an access, or NULL. Filters may have colons of their own. */
+static char *filters_find(char *expr)
 {
 	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
 		size_t len = strlen(access_forms[i].form);
-		const char *colon = expr;
+		char *colon = expr;
 
 		while ((colon = strchr(colon, ':'))) {
 			bool is_single = (colon == expr || colon[-1] != ':');
 
 			colon++;
 			if (is_single && strncmp(colon, access_forms[i].form, len) == 0 && colon[len] == ',')
-				return true;
+				return colon + len;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 bool watch_is_operator(const char *expr, const char *at)
@@ -67,8 +65,6 @@ static int access_parse(const char *text, const char *form, struct watch *watch,
 			return 0;
 		}
 	}
-	if (strchr(form, ','))
-		return err_set(err, FILTERS_REFUSED, text);
 	if (strcmp(form, "---") == 0)
 		return err_set(err, "%s: '---' clears a watch, and there is none to clear at the start", text);
 	return err_set(err, "%s: bad access '%s': use rw, w, r or x (or rw-, -w-, r--, --x)", text, form);
@@ -77,11 +73,15 @@ static int access_parse(const char *text, const char *form, struct watch *watch,
 /* Cut `:ACCESS` off the end of expr. A colon that belongs to a `::` is part of a name. */
 static int access_cut(const char *text, char *expr, struct watch *watch, struct err *err)
 {
-	char *colon = strrchr(expr, ':');
+	char *colon, *comma = filters_find(expr);
 
 	watch->access = ACCESS_READ_WRITE;
-	if (has_filters(expr))
-		return err_set(err, FILTERS_REFUSED, text);
+	if (comma) {
+		*comma = '\0';
+		if (filters_parse(text, comma + 1, &watch->filters, err))
+			return -1;
+	}
+	colon = strrchr(expr, ':');
 	/* Neither a scope nor an ABI tag, as in name[abi:cxx11]. */
 	if (!colon || (colon > expr && colon[-1] == ':') || strchr(colon, ']'))
 		return 0;
@@ -194,6 +194,7 @@ struct watch watch_copy(const struct watch *watch)
 	copy.module = copy_or_null(watch->module);
 	copy.file = copy_or_null(watch->file);
 	copy.name = copy_or_null(watch->name);
+	copy.filters = filters_copy(&watch->filters);
 	copy.steps = mem_new(watch->n_steps + 1, sizeof(*copy.steps));
 	for (size_t i = 0; i < watch->n_steps; i++) {
 		copy.steps[i] = watch->steps[i];
@@ -227,6 +228,7 @@ void watch_fini(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->n_steps; i++)
 		free(watch->steps[i].name);
+	filters_fini(&watch->filters);
 	free(watch->steps);
 	free(watch->text);
 	free(watch->module);

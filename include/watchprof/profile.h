@@ -133,6 +133,9 @@ uint64_t profile_overrun(const struct profile *profile);
 /* Hits in a process. It walks all sites. */
 uint64_t profile_process_hits(const struct profile *profile, pid_t pid);
 
+/* The function that a hit belongs to, before it is counted; NULL: unknown. */
+const char *profile_function(struct profile *profile, const struct hit *hit);
+
 /* The location of an address that some hit has had in its path; NULL: none. */
 const struct loc *profile_find(const struct profile *profile, uint32_t image, uint64_t addr);
 

@@ -13,7 +13,9 @@
 
 /* The values of one watch. */
 struct report_values {
-	bool is_known;
+	bool has_filters;
+	uint64_t filtered; /* hits that the watch's filters left out: they are in no other count of hits */
+	bool is_known;	   /* what follows */
 	struct value_stats stats;
 	const char *writer;  /* function of the last write; NULL: unknown */
 	uint64_t written_ns; /* from the start of the run to the last write */

@@ -61,6 +61,10 @@ void values_by_thread(struct values *values, unsigned watch);
 /* The writes of this watch are no hits: that it changes tells nothing. */
 void values_without_writes(struct values *values, unsigned watch);
 
+/* What a watch held before a hit and after it, to be asked before values_add(); of unknown ones the length is 0. */
+void values_pair(const struct values *values, const struct hit *hit, unsigned watch, struct value *from,
+	struct value *to);
+
 /* Take note of a hit. */
 void values_add(struct values *values, const struct hit *hit);
 

@@ -12,6 +12,7 @@
 #define WATCHPROF_WATCH_H
 
 #include "watchprof/err.h"
+#include "watchprof/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,7 @@ struct watch {
 			  * steps it is plain */
 	uint64_t length; /* bytes; 0: the size of the object */
 	enum watch_access access;
+	struct filters filters; /* behind the access */
 };
 
 /* One contiguous piece of a target's memory to be watched: a resolved watch. */

@@ -20,7 +20,7 @@ refused() {
 # shellcheck disable=SC2086
 {
 refused "bad access" 125 "watchprof: v:q: bad access 'q'*" -e v:q -- $launched
-refused "filters" 125 "watchprof: v:w,changed: filters*" -e v:w,changed -- $launched
+refused "a filter that is none" 125 "watchprof: v:w,fast: bad filter 'fast': *" -e v:w,fast -- $launched
 refused "no watch" 125 "watchprof: no watch: name a variable with -e*" -- $launched
 refused "no target" 125 "watchprof: no target: give -p PID*" -e v
 refused "program not found" 127 "watchprof: no-such-program: command not found" -e v -- no-such-program
