@@ -107,6 +107,7 @@ static const struct frontend_ops *frontend_choose(const struct options *options)
 
 int main(int argc, char **argv)
 {
+	const struct frontend_ops *frontend = NULL;
 	struct options options;
 	struct err err = {0};
 	sigset_t blocked, mask;
@@ -123,12 +124,17 @@ int main(int argc, char **argv)
 	} else if (result == 0 && options.decode) {
 		result = decode(&options, &err);
 	} else if (result == 0) {
+		frontend = frontend_choose(&options);
+		if (options.n_watches == 0 && frontend == &frontend_quiet)
+			result = options_no_watch(&err);
+	}
+	if (result == 0 && frontend) {
 		session_signals(&blocked);
 		/* ^Z stops the first process (guardian.c), so that the shell has its prompt; a
 		 * stopped worker would freeze the target at its next hit. */
 		sigaddset(&blocked, SIGTSTP);
 		sigprocmask(SIG_BLOCK, &blocked, &mask);
-		result = session_run(&options, &engine_dr, frontend_choose(&options), &mask, &status, &err);
+		result = session_run(&options, &engine_dr, frontend, &mask, &status, &err);
 	}
 	if (result) {
 		fprintf(stderr, "watchprof: %s\n", err.text);

@@ -546,6 +546,12 @@ static int check_trace(const struct options *options, struct err *err)
 	return 0;
 }
 
+int options_no_watch(struct err *err)
+{
+	return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
+			    "(--list-vars lists candidates)");
+}
+
 static int check_whole(struct options *options, struct err *err)
 {
 	if (check_outputs(options, err) || check_trace(options, err))
@@ -560,9 +566,9 @@ static int check_whole(struct options *options, struct err *err)
 	if (options->pid && (options->stdin_path || options->stdout_path))
 		return err_set(err, "%s is for a launched COMMAND: a process that runs already has its files open",
 			options->stdin_path ? "--stdin" : "--stdout");
-	if (options->n_watches == 0 && !options->list_vars)
-		return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
-				    "(--list-vars lists candidates)");
+	/* The live screen asks for one. */
+	if (options->n_watches == 0 && !options->list_vars && (options->report || !options->pid))
+		return options_no_watch(err);
 	return 0;
 }
 

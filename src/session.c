@@ -188,6 +188,36 @@ static void wish_report(struct session *session, const struct frontend_wish *wis
 	free(said);
 }
 
+/* What is asked of the watches, and what came of it. */
+static void wish_watch(struct session *session, const struct frontend_wish *wish)
+{
+	static const struct {
+		int (*grant)(struct session *session, const char *text, struct err *err);
+		const char *done;
+	} grants[] = {
+		[WISH_ADD] = {session_watch_add, "is watched"},
+		[WISH_CHANGE] = {session_watch_change, "is watched; the counts of the former watch stay"},
+		[WISH_CLEAR] = {session_watch_clear, "is not watched any more; its counts stay"},
+	};
+	struct err err = {0};
+	char *said;
+
+	if (grants[wish->kind].grant(session, wish->text, &err))
+		said = text_copy(err.text);
+	else
+		said = text_format("%s %s", wish->text, grants[wish->kind].done);
+	session->frontend_ops->tell(session->frontend, said);
+	free(said);
+}
+
+static void wish_trace(struct session *session, bool on)
+{
+	struct err err = {0};
+
+	session->frontend_ops->tell(session->frontend,
+		session_trace(session, on, &err) ? err.text : on ? "hits are traced" : "hits are not traced");
+}
+
 static void take_wish(struct session *session, struct frontend_wish wish, const struct report *report)
 {
 	switch (wish.kind) {
@@ -203,6 +233,14 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 		break;
 	case WISH_REPORT:
 		wish_report(session, &wish, report);
+		break;
+	case WISH_ADD:
+	case WISH_CHANGE:
+	case WISH_CLEAR:
+		wish_watch(session, &wish);
+		break;
+	case WISH_TRACE:
+		wish_trace(session, wish.on);
 		break;
 	}
 }

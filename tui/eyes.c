@@ -4,6 +4,7 @@
 
 #include "watchprof/util.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define SOURCE_MAX (16 << 20)
 #define LOG_MAX	   (64 << 10)
 #define NAME_MAX_LEN 64
+#define LIST_MAX   (64 << 20)
 
 /* Up to max bytes from an offset on, with a NUL behind them. */
 static char *bytes_read(int fd, off_t from, size_t max, size_t *len)
@@ -89,4 +91,84 @@ static char *log_read(void *context, int fd, size_t *len)
 	return bytes_read(fd, from, LOG_MAX, len);
 }
 
-const struct model_eyes eyes_of_system = {.source = source_read, .thread_name = thread_name, .log = log_read};
+/* The answer of another watchprof, while it comes. */
+struct lister {
+	int fd; /* -1: nobody was asked */
+	char *text;
+	size_t len;
+};
+
+/* In a process of its own, so that no hit ever waits for a long list. It is nobody's child afterwards: the
+ * tracer's own waiting is not disturbed. */
+static int lister_start(pid_t pid)
+{
+	char *option = text_format("--pid=%d", (int)pid);
+	char *argv[] = {"watchprof", "-q", "--list-vars", option, NULL};
+	int ends[2] = {-1, -1};
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+		child = fork();
+		if (child == 0) {
+			int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+			if (fork() != 0)
+				_exit(0);
+			fcntl(ends[1], F_SETFL, 0);
+			if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+				dup2(ends[1], STDOUT_FILENO) < 0)
+				_exit(1);
+			execv("/proc/self/exe", argv);
+			_exit(1);
+		}
+		close(ends[1]);
+	}
+	free(option);
+	return ends[0];
+}
+
+static bool variables_read(void *context, pid_t pid, char **text)
+{
+	struct lister *lister = context;
+	char bytes[65536];
+	ssize_t n;
+
+	*text = NULL;
+	if (lister->fd < 0)
+		lister->fd = lister_start(pid);
+	while (lister->fd >= 0 && (n = read(lister->fd, bytes, sizeof(bytes))) > 0 && lister->len < LIST_MAX) {
+		lister->text = mem_resize(lister->text, lister->len + (size_t)n + 1, 1);
+		memcpy(lister->text + lister->len, bytes, (size_t)n);
+		lister->len += (size_t)n;
+		lister->text[lister->len] = '\0';
+	}
+	if (lister->fd >= 0 && n < 0 && errno == EAGAIN)
+		return false;
+	if (lister->fd >= 0)
+		close(lister->fd);
+	*text = lister->text;
+	*lister = (struct lister){.fd = -1};
+	return true;
+}
+
+struct model_eyes eyes_new(void)
+{
+	struct lister *lister = mem_new(1, sizeof(*lister));
+
+	lister->fd = -1;
+	return (struct model_eyes){.context = lister,
+		.source = source_read,
+		.thread_name = thread_name,
+		.log = log_read,
+		.variables = variables_read};
+}
+
+void eyes_free(struct model_eyes *eyes)
+{
+	struct lister *lister = eyes->context;
+
+	if (lister->fd >= 0)
+		close(lister->fd);
+	free(lister->text);
+	free(lister);
+}

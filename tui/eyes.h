@@ -4,6 +4,8 @@
 
 #include "watchprof/model.h"
 
-extern const struct model_eyes eyes_of_system;
+/* Its context belongs to the caller: eyes_free(). */
+struct model_eyes eyes_new(void);
+void eyes_free(struct model_eyes *eyes);
 
 #endif

@@ -1,5 +1,6 @@
 /* header.c owns the lines above the rows: the target, the run, and the watches. */
 #include "model_private.h"
+#include "watchprof/report_values.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -112,24 +113,51 @@ static void current_put(struct model *model, const struct report *report)
 	const struct report_watch *watch = &report->watches[model->watch];
 	struct watch_count count = profile_count(report->profile, model->watch);
 	char address[REPORT_ADDRESS_LEN];
+	char *sampled = watch->armed_share > 0 && watch->armed_share < 1
+		? text_format("  A SAMPLE: armed %.0f%% of the time", watch->armed_share * 100)
+		: text_copy("");
 
-	put(model, 4, LINE_PLAIN,
+	put(model, 5, LINE_PLAIN,
 		watch->len ? text_format("    watch %u of %zu: %s/%" PRIu64 " %s  %s%s%s%s%s", model->watch + 1, report->n_watches,
 				     report_address(watch, address), watch->len, watch->access, watch->object ? watch->object : "",
 				     model->filter ? "  FILTER " : "", model->filter ? model->filter : "",
-				     count.overrun ? "  OVERRUN" : "", "")
+				     count.overrun ? "  OVERRUN" : "", sampled)
 			   : text_format("    watch %u of %zu: %s  not armed", model->watch + 1, report->n_watches, watch->access));
+	free(sampled);
+}
+
+/* What the watched bytes hold, and who wrote them. */
+static void values_put(struct model *model, const struct report *report)
+{
+	const struct report_values *values = report->values ? &report->values[model->watch] : NULL;
+	const struct value_stats *stats = values ? &values->stats : NULL;
+	char *current;
+
+	if (!values || !values->is_known)
+		return;
+	current = value_text(&stats->current);
+	if (stats->last.time_ns)
+		put(model, 4, LINE_PLAIN,
+			text_format("    value %s  last written by %s, thread %d, at %.3f s; changed %" PRIu64 ", same %" PRIu64 "%s",
+				current, values->writer ? values->writer : "?", stats->last.tid,
+				(double)values->written_ns / NS_PER_S, stats->changed, stats->silent,
+				stats->unseen ? "; changed by others, too" : ""));
+	else
+		put(model, 4, LINE_PLAIN, text_format("    value %s", current));
+	free(current);
 }
 
 static void watches_put(struct model *model, const struct report *report)
 {
 	unsigned n = model->n_watches < OTHERS_MAX ? model->n_watches : OTHERS_MAX;
-	unsigned begin = model->watch >= n ? model->watch - n + 1 : 0;
+	unsigned begin = model->watch >= n && n ? model->watch - n + 1 : 0;
 
 	for (unsigned i = begin; i < begin + n; i++) {
-		put(model, i == model->watch ? 1 : 6 + i, LINE_PLAIN, watch_line(model, report, i));
-		if (i == model->watch)
+		put(model, i == model->watch ? 1 : 7 + i, LINE_PLAIN, watch_line(model, report, i));
+		if (i == model->watch) {
 			current_put(model, report);
+			values_put(model, report);
+		}
 	}
 }
 
@@ -139,7 +167,7 @@ static void alert_put(struct model *model, const struct report *report)
 		put(model, 2, LINE_ALERT,
 			text_format("LOST %" PRIu64 "  OVERRUN %" PRIu64, report->lost, profile_overrun(report->profile)));
 	else if (report->n_warnings)
-		put(model, 5, LINE_ALERT, text_copy(report->warnings[report->n_warnings - 1]));
+		put(model, 6, LINE_ALERT, text_copy(report->warnings[report->n_warnings - 1]));
 }
 
 void header_sample(struct model *model, const struct report *report, uint64_t now_ns)

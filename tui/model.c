@@ -46,6 +46,9 @@ void model_free(struct model *model)
 	pager_clear(&model->pager);
 	rates_fini(&model->rates);
 	source_fini(&model->source);
+	picker_fini(&model->picker);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		free(model->watch_texts[i]);
 	free(model->filter);
 	free(model->search);
 	free(model->wanted);
@@ -228,30 +231,64 @@ static void view_sample(struct model *model)
 	rows_make(model);
 }
 
-void model_update(struct model *model, const struct report *report, uint64_t now_ns)
+/* What the keys are about: the texts of the watches. */
+static void texts_sample(struct model *model, const struct report *report)
 {
-	if (report->n_watches == 0 || (model->is_paused && !model->is_stale)) {
-		if (model->is_search_due)
-			search_run(model);
-		window_settle(model);
-		return;
+	for (unsigned i = 0; i < model->n_watches; i++) {
+		if (model->watch_texts[i] && strcmp(model->watch_texts[i], report->watches[i].text) == 0)
+			continue;
+		free(model->watch_texts[i]);
+		model->watch_texts[i] = text_copy(report->watches[i].text);
 	}
+}
+
+static void sample(struct model *model, const struct report *report)
+{
 	model->is_stale = false;
 	model->has_sample = true;
 	model->report = report;
-	model->now_ns = now_ns;
+	if (model->is_newest_due && report->n_watches > model->n_watches && model->n_watches) {
+		model->watch = (unsigned)report->n_watches - 1;
+		model->selected = model->top = 0;
+		model->is_newest_due = false;
+		rates_fini(&model->rates);
+	}
 	model->n_watches = (unsigned)(report->n_watches < WATCHES_MAX ? report->n_watches : WATCHES_MAX);
 	if (model->watch >= model->n_watches)
 		model->watch = 0;
-	header_sample(model, report, now_ns);
-	view_sample(model);
+	texts_sample(model, report);
+	header_sample(model, report, model->now_ns);
+	if (model->n_watches)
+		view_sample(model);
 	if (model->pager.page == PAGE_DETAILS && model->pager.n == 0)
 		page_details(model, report);
-	if (model->pager.page == PAGE_LOG)
-		page_log(model, report);
 	free(model->raw);
 	model->raw = NULL;
 	model->report = NULL;
+}
+
+void model_update(struct model *model, const struct report *report, uint64_t now_ns)
+{
+	model->now_ns = now_ns;
+	if (model->is_paused && !model->is_stale) {
+		if (model->is_search_due)
+			search_run(model);
+		window_settle(model);
+	} else {
+		sample(model, report);
+	}
+	if (report->n_watches == 0 && !model->was_picked)
+		model_act(model, ACTION_ADD, 0);
+	model->was_picked = true;
+	if (model->pager.page == PAGE_LOG)
+		page_log(model, report);
+	if (model->pager.page == PAGE_PICKER)
+		picker_update(model, report);
+}
+
+bool model_is_waiting(const struct model *model)
+{
+	return model->pager.page == PAGE_PICKER && !model->picker.is_there;
 }
 
 void model_finish(struct model *model)

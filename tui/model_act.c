@@ -206,6 +206,11 @@ static void act_source(struct model *model)
 	view_open(model, &view_source);
 }
 
+static void act_values(struct model *model)
+{
+	view_open(model, &view_values);
+}
+
 static void act_watches(struct model *model)
 {
 	view_open(model, &view_watches);
@@ -280,6 +285,58 @@ static void act_write(struct model *model)
 	prompt_open(&model->prompt, ACTION_WRITE, "report: t text  s tsv  c csv  j json  f folded  p pprof ", "tscjfp", NULL);
 }
 
+/* The one that is selected in their list, or the current one; -1 where there is none. */
+static long watch_meant(const struct model *model)
+{
+	size_t watch = model->view == &view_watches ? model->selected : model->watch;
+
+	return watch < model->n_watches ? (long)watch : -1;
+}
+
+static void act_add(struct model *model)
+{
+	if (model->is_finished)
+		return;
+	picker_fini(&model->picker);
+	pager_clear(&model->pager);
+	model->pager = (struct pager){.page = PAGE_PICKER};
+	prompt_open(&model->prompt, ACTION_ADD, "watch: ", NULL, NULL);
+}
+
+static void act_change(struct model *model)
+{
+	if (watch_meant(model) >= 0 && !model->is_finished)
+		prompt_open(&model->prompt, ACTION_CHANGE, "access: r reads  w writes  b both  x executions ", "rwbx", NULL);
+}
+
+/* Ask for something about a watch. */
+static void wish_text(struct model *model, enum wish_kind kind, char *text)
+{
+	free(model->wish_text);
+	model->wish_text = text;
+	model->wish.kind = kind;
+	model->wish.text = text;
+	model->is_newest_due = kind != WISH_CLEAR;
+	model->is_stale = true;
+}
+
+static void act_clear(struct model *model)
+{
+	long watch = watch_meant(model);
+
+	if (watch >= 0 && !model->is_finished)
+		wish_text(model, WISH_CLEAR, text_copy(model->watch_texts[watch]));
+}
+
+static void act_trace(struct model *model)
+{
+	if (model->is_finished)
+		return;
+	model->is_trace_off = !model->is_trace_off;
+	model->wish.kind = WISH_TRACE;
+	model->wish.on = !model->is_trace_off;
+}
+
 static void act_interval(struct model *model)
 {
 	prompt_open(&model->prompt, ACTION_INTERVAL, "refresh every (seconds): ", NULL, NULL);
@@ -319,6 +376,7 @@ static const struct {
 	{ACTION_CALLEES, act_callees},
 	{ACTION_THREADS, act_threads},
 	{ACTION_SOURCE, act_source},
+	{ACTION_VALUES, act_values},
 	{ACTION_WATCHES, act_watches},
 	{ACTION_FOLD, act_fold},
 	{ACTION_FOLD_ALL, act_fold_all},
@@ -331,6 +389,10 @@ static const struct {
 	{ACTION_ZERO, act_zero},
 	{ACTION_WRITE, act_write},
 	{ACTION_INTERVAL, act_interval},
+	{ACTION_ADD, act_add},
+	{ACTION_CHANGE, act_change},
+	{ACTION_CLEAR, act_clear},
+	{ACTION_TRACE, act_trace},
 	{ACTION_LOG, act_log},
 	{ACTION_SUSPEND, act_suspend},
 };
@@ -418,6 +480,34 @@ static void take_file(struct model *model, const char *text)
 	model->wish.text = model->wish_text;
 }
 
+static void take_add(struct model *model, const char *text)
+{
+	char *choice = picker_choice(model, text);
+
+	if (*choice)
+		wish_text(model, WISH_ADD, choice);
+	else
+		free(choice);
+}
+
+/* The watch without its access, and another one behind it. */
+static void take_change(struct model *model, const char *text)
+{
+	static const char *const accesses[] = {['r'] = "r", ['w'] = "w", ['b'] = "rw", ['x'] = "x"};
+	long watch = watch_meant(model);
+	const char *former, *colon;
+	size_t len;
+
+	if (watch < 0)
+		return;
+	former = model->watch_texts[watch];
+	colon = strrchr(former, ':');
+	len = strlen(former);
+	if (colon && colon > former && colon[-1] != ':' && strspn(colon + 1, "rwx-") > 0)
+		len = (size_t)(colon - former);
+	wish_text(model, WISH_CHANGE, text_format("%.*s:%s", (int)len, former, accesses[(unsigned char)*text]));
+}
+
 /* What is done with a line that was typed. */
 static const struct {
 	enum action action;
@@ -425,20 +515,33 @@ static const struct {
 } takes[] = {
 	{ACTION_SEARCH, take_search},	  {ACTION_FILTER, take_filter}, {ACTION_SORT, take_sort},
 	{ACTION_INTERVAL, take_interval}, {ACTION_WRITE, take_format},	{ACTION_FILE, take_file},
+	{ACTION_ADD, take_add},		  {ACTION_CHANGE, take_change},
 };
 
-static void prompt_take(struct model *model, int key)
+static void prompt_edit(struct model *model, int key)
 {
 	enum prompt_end end = prompt_key(&model->prompt, key);
 	struct prompt taken = model->prompt;
 
-	if (end == PROMPT_GOES_ON)
+	if (end == PROMPT_GOES_ON) {
+		model->picker.is_moved = false;
+		model->picker.selected = 0;
 		return;
+	}
 	model->prompt.action = ACTION_NONE;
+	if (model->pager.page == PAGE_PICKER)
+		page_open(model, PAGE_PICKER);
 	for (size_t i = 0; end == PROMPT_TAKEN && i < ARRAY_LEN(takes); i++) {
 		if (takes[i].action == taken.action)
 			takes[i].take(model, taken.text);
 	}
+}
+
+static void prompt_take(struct model *model, int key)
+{
+	if (model->prompt.action == ACTION_ADD && picker_key(model, key))
+		return;
+	prompt_edit(model, key);
 }
 
 struct frontend_wish model_key(struct model *model, int key, size_t line)

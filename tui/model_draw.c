@@ -299,7 +299,8 @@ static void heading_draw(const struct model *model, struct canvas *canvas, const
 static void tabs_draw(const struct model *model, struct canvas *canvas)
 {
 	static const struct view *const views[] = {
-		&view_functions, &view_callers, &view_callees, &view_threads, &view_source, &view_watches};
+		&view_functions, &view_callers, &view_callees, &view_threads, &view_source, &view_values,
+		&view_watches};
 	char *text = NULL;
 	size_t len;
 	FILE *out = cell_open(&text, &len);
@@ -374,7 +375,11 @@ static void view_draw(const struct model *model, struct canvas *canvas)
 	if (model->top < model->n_rows)
 		rows_draw(model, canvas, room, &layout);
 	if (model->n_rows == 0 && model->has_sample)
-		line_put(canvas, LINE_PLAIN, model->filter ? "no hits pass the filter" : "no hits yet");
+		line_put(canvas, LINE_PLAIN,
+			model->n_watches == 0 ? "nothing is watched: + adds a watch"
+			: model->view == &view_values ? "no value is known yet"
+			: model->filter	      ? "no hits pass the filter"
+					      : "no hits yet");
 	fill(canvas, 1 + is_full(model));
 	if (is_full(model))
 		detail_draw(model, canvas);
@@ -384,7 +389,8 @@ static void view_draw(const struct model *model, struct canvas *canvas)
 static void pager_draw(const struct model *model, struct canvas *canvas)
 {
 	for (size_t i = model->pager.top; i < model->pager.n && canvas->n + 1 < canvas->height; i++)
-		line_put(canvas, i == 0 ? LINE_TITLE : LINE_PLAIN, model->pager.lines[i]);
+		line_put(canvas,
+			i == 0 ? LINE_TITLE : i == model->pager.selected ? LINE_SELECTED : LINE_PLAIN, model->pager.lines[i]);
 	fill(canvas, 1);
 	foot_draw(model, canvas);
 }

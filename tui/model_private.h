@@ -53,7 +53,8 @@ struct view {
 	uint64_t (*key)(const struct row *row);
 };
 
-extern const struct view view_functions, view_callers, view_callees, view_threads, view_source, view_watches;
+extern const struct view view_functions, view_callers, view_callees, view_threads, view_source, view_values,
+	view_watches;
 
 /* Hits of rows at the last sample, by key. */
 struct rate {
@@ -105,16 +106,50 @@ enum page {
 	PAGE_HELP,
 	PAGE_DETAILS,
 	PAGE_LOG,
+	PAGE_PICKER,
 };
 
 struct pager {
 	enum page page;
 	char **lines;
 	size_t n, top;
+	size_t selected; /* a line; 0: none */
 };
 
 void pager_clear(struct pager *pager);
 void pager_add(struct pager *pager, char *line); /* takes the line */
+
+/* A variable that can be watched; the texts are escaped and point into picker.text. */
+struct variable {
+	const char *name, *size, *type, *module, *place;
+};
+
+struct found {
+	unsigned score;
+	size_t variable;
+};
+
+struct picker {
+	bool is_there; /* the list has come */
+	bool is_moved; /* the user has chosen a row */
+	char *text;
+	struct variable *all;
+	size_t n_all;
+	struct found *found; /* what fits what was typed, best first */
+	size_t n_found, selected, top;
+	unsigned slots_free;
+};
+
+void picker_fini(struct picker *picker);
+
+/* Make the page of what fits the text of the prompt. */
+void picker_update(struct model *model, const struct report *report);
+
+/* Take a key that moves in the list; false: it is for the prompt. */
+bool picker_key(struct model *model, int key);
+
+/* The watch to be added, after Enter; the caller frees it. */
+char *picker_choice(struct model *model, const char *typed);
 
 /* What the view of the source begins with. */
 enum source_choice {
@@ -173,7 +208,11 @@ struct model {
 	size_t n_folds;
 	struct prompt prompt;
 	struct pager pager;
+	struct picker picker;
 	struct frontend_wish wish;
+	bool is_newest_due; /* a watch was asked for: show it once it is there */
+	bool is_trace_off; /* as asked for last */
+	bool was_picked;   /* the picker has been opened for a run without a watch */
 	char *wish_text;
 	char *message;
 
@@ -189,6 +228,7 @@ struct model {
 	uint64_t rate_ns, stopped_ns;
 	double stopped_share; /* of the time of a thread, since the sample before; below 0: not known */
 	unsigned n_watches;
+	char *watch_texts[WATCHES_MAX];
 	char *header[HEADER_MAX];
 	enum line_style header_style[HEADER_MAX];
 	unsigned header_rank[HEADER_MAX]; /* lines of high rank go first where there is little room */

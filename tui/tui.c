@@ -23,6 +23,7 @@ enum absence {
 struct frontend {
 	struct screen *screen;
 	struct model *model;
+	struct model_eyes eyes;
 	uint64_t interval_ns, next_ns;
 	enum absence absence;
 	uint64_t left_ns;
@@ -38,7 +39,8 @@ static int tui_open(struct frontend **out, uint64_t interval_ns, struct err *err
 		free(frontend);
 		return err_set(err, "the terminal cannot be used for the live screen; --report needs none");
 	}
-	frontend->model = model_new(screen_is_utf8(), &eyes_of_system);
+	frontend->eyes = eyes_new();
+	frontend->model = model_new(screen_is_utf8(), &frontend->eyes);
 	*out = frontend;
 	return 0;
 }
@@ -124,7 +126,7 @@ static struct frontend_wish tui_tick(struct frontend *frontend, const struct rep
 	wish = keys_take(frontend, &typed);
 	if (frontend->absence != ABSENCE_NONE)
 		return wish;
-	if (typed || now_ns >= frontend->next_ns) {
+	if (typed || now_ns >= frontend->next_ns || model_is_waiting(frontend->model)) {
 		if (now_ns >= frontend->next_ns)
 			frontend->next_ns = now_ns + frontend->interval_ns;
 		draw(frontend, report, now_ns);
@@ -152,6 +154,7 @@ static void tui_close(struct frontend *frontend)
 		return;
 	screen_close(frontend->screen);
 	model_free(frontend->model);
+	eyes_free(&frontend->eyes);
 	free(frontend);
 }
 

@@ -13,6 +13,10 @@ enum wish_kind {
 	WISH_QUIT,     /* the user wants to end the run */
 	WISH_ZERO,     /* begin counting anew */
 	WISH_REPORT,   /* write a report of what was counted up to now: format, to the file text */
+	WISH_ADD,      /* watch text, as -e does */
+	WISH_CHANGE,   /* text is EXPR:ACCESS */
+	WISH_CLEAR,    /* stop watching text */
+	WISH_TRACE,    /* trace on, or off */
 	WISH_INTERVAL, /* refresh every interval_ns; this and the next one are the frontend's own affair */
 	WISH_SUSPEND,  /* give the terminal back to the shell for a while */
 };
@@ -23,6 +27,7 @@ struct frontend_wish {
 	const char *text; /* belongs to the frontend, until it is called again */
 	enum report_format format;
 	uint64_t interval_ns;
+	bool on;
 };
 
 struct frontend_ops {

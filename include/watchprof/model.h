@@ -35,6 +35,9 @@ struct model_eyes {
 	char *(*source)(void *context, pid_t pid, const char *path, size_t *len); /* a file as the target sees it */
 	char *(*thread_name)(void *context, pid_t pid, pid_t tid);
 	char *(*log)(void *context, int fd, size_t *len); /* the end of what was written to fd */
+	/* The lines of --list-vars. The first call begins to ask; true once the answer is there (*text is NULL
+	 * if it failed). */
+	bool (*variables)(void *context, pid_t pid, char **text);
 };
 
 /* is_utf8: whether bars and dots may be other characters than ASCII. */
@@ -54,6 +57,9 @@ struct frontend_wish model_key(struct model *model, int key, size_t line);
 
 /* Show a message until the next key. */
 void model_tell(struct model *model, const char *text);
+
+/* Is it waiting for an answer of its eyes? Then it is to be updated soon. */
+bool model_is_waiting(const struct model *model);
 
 /* The run has ended: this is shown until q. */
 void model_finish(struct model *model);

@@ -61,6 +61,9 @@ struct options {
  * caller ends with options_fini(). argv is kept by reference. */
 int options_parse(int argc, char **argv, struct options *options, struct err *err);
 
+/* The refusal of a run without a watch, for those who cannot ask the user: -1. */
+int options_no_watch(struct err *err);
+
 void options_fini(struct options *options);
 
 #endif

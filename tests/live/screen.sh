@@ -45,7 +45,13 @@ see '> 1 v:w  0 hits' "the header has the watch"
 echo >&9
 see 'drum  *pulses.c:' "the histogram has the functions that write"
 see 'work  *pulses.c:' "and the other one"
-type_keys s n
+type_keys + oth
+see 'other  *8 ' "+: the variables of the target"
+type_keys :w Enter
+see '> 2 other:w  0 hits' "a second watch"
+type_keys -
+see '2 other:w .*cleared' "-: it is cleared"
+type_keys Tab s n
 see 'hits  *rate  *reads  *writes  *function' "s: sorted by name"
 type_keys G / drum Enter
 until_true shown '^drum .*pulses.c:'
@@ -67,7 +73,10 @@ see '  pulses *$' "4: threads by name"
 type_keys 5
 see 'v = value;' "5: the source at the hottest line"
 type_keys 6
-see 'access  *hits' "6: watches"
+see 'value written' "6: values"
+see '0x1 (1)' "with what was written"
+type_keys 7
+see 'access  *hits' "7: watches"
 type_keys 1 Enter
 see 'Call paths' "Enter: details"
 type_keys Escape Space
@@ -86,7 +95,7 @@ echo >&9
 until_true has_line "$tmp/target.out" '^writes'
 writes=$(awk '$1 == "writes" { print $2 }' "$tmp/target.out")
 see "> 1 v:w  $writes hits" "every hit was counted meanwhile"
-type_keys w s C-u "$tmp/saved.tsv" Enter
+type_keys Tab Tab w s C-u "$tmp/saved.tsv" Enter
 see 'a report of .* hits was written' "w: a report is written"
 is "and has every hit" "$(total "$tmp/saved.tsv" v:w)" "$writes"
 type_keys q

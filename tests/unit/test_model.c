@@ -3,6 +3,7 @@
 #include "report_fixture.h"
 #include "unit_help.h"
 #include "watchprof/model.h"
+#include "watchprof/report_values.h"
 #include "watchprof/util.h"
 
 #include <locale.h>
@@ -46,7 +47,24 @@ static char *fake_log(void *context, int fd, size_t *len)
 	return text_copy("one\ntwo \033[1m\nthree");
 }
 
-static const struct model_eyes eyes = {.source = fake_source, .thread_name = fake_thread_name, .log = fake_log};
+static bool fake_variables(void *context, pid_t pid, char **text)
+{
+	static int asked;
+
+	(void)context;
+	(void)pid;
+	if (asked++ == 0)
+		return false; /* not yet there */
+	*text = text_copy("counter\t4\tint\t.bss\t/bin/prog\tsrc/main.c:3\n"
+			  "account\t8\tstruct account *\t.data\t/bin/prog\tsrc/main.c:4\n"
+			  "state\t4\tint\t.bss\t/bin/prog\tsrc/a.c:3\n"
+			  "state\t4\tint\t.bss\t/bin/prog\tsrc/b.c:3\n"
+			  "n_counters\t8\tsize_t\t.bss\t/lib/libc.so.6\t-\n"
+			  "std::vector<int, std::allocator<int> >::counter\t24\t-\t.bss\t/bin/prog\t-\n");
+	return true;
+}
+
+static const struct model_eyes eyes = {.variables = fake_variables, .source = fake_source, .thread_name = fake_thread_name, .log = fake_log};
 
 /* The screen as text, the style of each line before it. */
 static void screen_write(FILE *out, struct model *model, size_t width, size_t height)
@@ -111,11 +129,25 @@ static struct frontend_wish type(struct model *model, const struct report *repor
 	return wish;
 }
 
+/* What the first watch held. */
+static const struct report_values values[7] = {{.is_known = true,
+	.stats = {.current = {1, {3}},
+		.writes = 1345,
+		.changed = 1300,
+		.silent = 40,
+		.last = {.time_ns = SECOND, .pid = 1234, .tid = 1235},
+		.top = {{{1, {3}}, 1000}, {{2, {0xff, 0xff}}, 300}},
+		.n_top = 2,
+		.others = 45},
+	.writer = "update",
+	.written_ns = SECOND / 2}};
+
 static struct model *model_filled(bool is_utf8, struct report *report)
 {
 	struct model *model = model_new(is_utf8, &eyes);
 
 	*report = fixture_full();
+	report->values = values;
 	model_size(model, 120, 40);
 	model_update(model, report, SECOND);
 	return model;
@@ -127,7 +159,7 @@ static void test_golden(void **state)
 	static const struct {
 		const char *name;
 		int key;
-	} views[] = {{"functions", '1'}, {"callers", '2'}, {"callees", '3'}, {"threads", '4'}, {"source", '5'}, {"watches", '6'}};
+	} views[] = {{"functions", '1'}, {"callers", '2'}, {"callees", '3'}, {"threads", '4'}, {"source", '5'}, {"values", '6'}, {"watches", '7'}};
 	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
 
 	(void)state;
@@ -163,7 +195,7 @@ static void test_pages(void **state)
 
 	(void)state;
 	press(model, &report, '?');
-	assert_golden("model-help.txt", screen_text(model, 80, 60));
+	assert_golden("model-help.txt", screen_text(model, 80, 65));
 	press(model, &report, '?');
 	type(model, &report, "\t");
 	assert_golden("model-next-watch.txt", screen_text(model, 100, 24));
@@ -182,7 +214,7 @@ static void test_pages(void **state)
 /* No line is wider than the screen and none is missing, at any size, in any view. */
 static void test_every_size(void **state)
 {
-	static const char keys[] = "123456jG\t?o\r\033l";
+	static const char keys[] = "1234567jG\t?o\r\033l";
 
 	(void)state;
 	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
@@ -400,11 +432,97 @@ static void test_watches(void **state)
 	struct model *model = model_filled(false, &report);
 
 	(void)state;
-	type(model, &report, "6jj\r");
+	type(model, &report, "7jj\r");
 	assert_true(shows(model, "watch 3 of 7"));
 	assert_true(shows(model, "[1 functions]"));
 	type(model, &report, "\t\t\t\t\t");
 	assert_true(shows(model, "watch 1 of 7"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+static void test_watch_wishes(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+	struct frontend_wish wish;
+
+	(void)state;
+	wish = press(model, &report, '-');
+	assert_int_equal(wish.kind, WISH_CLEAR);
+	assert_string_equal(wish.text, "counter:w");
+	wish = type(model, &report, "eb");
+	assert_int_equal(wish.kind, WISH_CHANGE);
+	assert_string_equal(wish.text, "counter:rw");
+	assert_int_equal(type(model, &report, "e\033").kind, WISH_NONE);
+	wish = type(model, &report, "\ter");
+	assert_string_equal(wish.text, "std::map<int, \"a\tb\">::v/16:r");
+	type(model, &report, "7jj");
+	assert_string_equal(press(model, &report, '-').text, "by_the_kernel:rw"); /* two below the second one */
+	wish = press(model, &report, 't');
+	assert_int_equal(wish.kind, WISH_TRACE);
+	assert_false(wish.on);
+	assert_true(press(model, &report, 't').on);
+	model_finish(model);
+	assert_int_equal(type(model, &report, "-ew+t").kind, WISH_NONE);
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* The variable picker: names that fit, best first; what is chosen becomes a watch. */
+static void test_picker(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(true, &report);
+	struct frontend_wish wish;
+
+	(void)state;
+	press(model, &report, '+');
+	assert_true(shows(model, "being listed"));
+	assert_true(model_is_waiting(model));
+	model_size(model, 80, 12);
+	model_update(model, &report, 2 * SECOND);
+	assert_false(model_is_waiting(model));
+	assert_golden("model-picker.txt", screen_text(model, 80, 12));
+	type(model, &report, "count");
+	assert_golden("model-picker-count.txt", screen_text(model, 80, 12));
+	wish = type(model, &report, ":w\r");
+	assert_int_equal(wish.kind, WISH_ADD);
+	assert_string_equal(wish.text, "counter:w");
+	assert_true(shows(model, "[1 functions]"));
+	/* Of two of a name the file is needed. */
+	type(model, &report, "+stat");
+	press(model, &report, KEY_CODE_DOWN);
+	assert_string_equal(press(model, &report, '\r').text, "b.c::state");
+	/* An expression is taken as it is, also one that begins with a variable. */
+	assert_string_equal(type(model, &report, "+account->sum\r").text, "account->sum");
+	assert_string_equal(type(model, &report, "+acc\t/8\r").text, "account/8");
+	assert_string_equal(type(model, &report, "+0x1000/4\r").text, "0x1000/4");
+	assert_int_equal(type(model, &report, "+count\033").kind, WISH_NONE);
+	assert_true(shows(model, "[1 functions]"));
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* Without a watch the picker is there from the beginning. */
+static void test_no_watch(void **state)
+{
+	struct report report = fixture_bare();
+	struct model *model = model_new(true, &eyes);
+
+	(void)state;
+	report.n_watches = 0;
+	model_size(model, 80, 24);
+	model_update(model, &report, SECOND);
+	assert_true(shows(model, "Variables"));
+	press(model, &report, '\033');
+	assert_true(shows(model, "nothing is watched"));
+	for (const char *key = "1234567jG\t?o\r-exnrsw\033"; *key; key++)
+		press(model, &report, *key);
+	report.n_watches = 1;
+	model_update(model, &report, 2 * SECOND);
+	press(model, &report, '1');
+	assert_true(shows(model, "> 1 v:w"));
 	model_free(model);
 	fixture_free(&report);
 }
@@ -526,7 +644,7 @@ static void test_nothing_yet(void **state)
 
 	(void)state;
 	assert_true(shows(model, "starting"));
-	for (const char *key = "123456?oG\rx/\rn"; *key; key++) {
+	for (const char *key = "1234567?oG\rx/\rn"; *key; key++) {
 		press(model, &report, *key);
 		assert_true(shows(model, "q quit") || shows(model, "watchprof"));
 	}
@@ -546,6 +664,9 @@ int main(void)
 		cmocka_unit_test(test_filter_and_sort),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_watches),
+		cmocka_unit_test(test_watch_wishes),
+		cmocka_unit_test(test_picker),
+		cmocka_unit_test(test_no_watch),
 		cmocka_unit_test(test_prompt),
 		cmocka_unit_test(test_help_is_the_table),
 		cmocka_unit_test(test_pause),

@@ -244,7 +244,7 @@ static void test_targets(void **state)
 		{{"-e", "v"}, "no target"},
 		{{"-e", "v", "--"}, "no target"},
 		{{"--report", "json"}, "no target"},
-		{{"-p", "5"}, "no watch"},
+		{{"-p", "5", "--report"}, "no watch"},
 		{{"./prog"}, "no watch"},
 		{{"--", "./prog", "-e", "v"}, "no watch"},
 		{{"-e", "v", "-p", "5", "./prog"}, "one of them"},
