@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void folded_about(FILE *out, const struct report *report)
 {
@@ -33,36 +34,75 @@ static void folded_about(FILE *out, const struct report *report)
 	}
 }
 
-/* A frame must not have the separator in it. */
-static void folded_frame(FILE *out, const char *name, bool is_inlined)
+/* A name as a frame, which must not have the separator in it; the caller frees it. */
+static char *frame_text(const char *name)
 {
 	char *escaped = text_escaped(name && *name ? name : "?");
 
-	for (char *at = escaped; *at; at++)
-		fputc(*at == ';' ? ':' : *at, out);
-	fputs(is_inlined ? INLINED : "", out);
-	free(escaped);
+	for (char *at = escaped; (at = strchr(at, ';'));)
+		*at = ':';
+	return escaped;
+}
+
+/* The frames of all places that were written, made once each. */
+struct frames {
+	char **text; /* by the index of the place */
+	size_t n;
+};
+
+static const char *frame_of(struct frames *frames, const struct report *report, uint32_t index)
+{
+	const struct loc *loc = profile_loc(report->profile, index);
+
+	while (index >= frames->n) {
+		size_t n = frames->n ? frames->n * 2 : 256;
+
+		frames->text = mem_resize(frames->text, n, sizeof(*frames->text));
+		memset(frames->text + frames->n, 0, (n - frames->n) * sizeof(*frames->text));
+		frames->n = n;
+	}
+	if (!frames->text[index]) {
+		char *name = frame_text(loc->function);
+
+		frames->text[index] = text_format("%s%s", name, loc->is_inlined ? INLINED : "");
+		free(name);
+	}
+	return frames->text[index];
+}
+
+static void frames_free(struct frames *frames)
+{
+	for (size_t i = 0; i < frames->n; i++)
+		free(frames->text[i]);
+	free(frames->text);
+}
+
+static void folded_row(
+	FILE *out, const struct report *report, struct frames *frames, const struct row *row)
+{
+	const char *end = table_path_end(row);
+	char *watch = frame_text(report->watches[row->watch].text);
+
+	fputs(watch, out);
+	free(watch);
+	if (end)
+		fprintf(out, ";%s", end);
+	for (size_t f = row->n_frames; f-- > 0;) {
+		fputc(';', out);
+		fputs(frame_of(frames, report, row->frames[f]), out);
+	}
+	fprintf(out, " %" PRIu64 "\n", row->hits);
 }
 
 void report_write_folded(FILE *out, const struct report *report)
 {
+	struct frames frames = {0};
 	size_t n;
 	struct row *rows = report_paths(report, &n);
 
 	folded_about(out, report);
-	for (size_t i = 0; i < n; i++) {
-		const char *end = table_path_end(&rows[i]);
-
-		folded_frame(out, report->watches[rows[i].watch].text, false);
-		if (end)
-			fprintf(out, ";%s", end);
-		for (size_t f = rows[i].n_frames; f-- > 0;) {
-			const struct loc *loc = profile_loc(report->profile, rows[i].frames[f]);
-
-			fputc(';', out);
-			folded_frame(out, loc->function, loc->is_inlined);
-		}
-		fprintf(out, " %" PRIu64 "\n", rows[i].hits);
-	}
+	for (size_t i = 0; i < n; i++)
+		folded_row(out, report, &frames, &rows[i]);
+	frames_free(&frames);
 	free(rows);
 }

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows are lines. */
+#define ROW_FLAGS (JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+struct frames;
+typedef struct json_object *json_row_fn(const struct report *report, const struct row *row, struct frames *frames);
+
 static struct json_object *json_field(const struct report_field *field)
 {
 	switch (field->type) {
@@ -79,10 +85,11 @@ static void put_loc(struct json_object *object, const struct loc *loc)
 	json_put(object, "module", loc ? json_text(loc->module) : NULL);
 }
 
-static struct json_object *json_function(const struct report *report, const struct row *row)
+static struct json_object *json_function(const struct report *report, const struct row *row, struct frames *frames)
 {
 	struct json_object *object = json_counts(report, row);
 
+	(void)frames;
 	put_loc(object, row->loc);
 	json_put(object, "pid", json_count((uint64_t)row->pid));
 	json_put(object, "blame", row->blame ? json_text(row->blame->function) : NULL);
@@ -90,52 +97,92 @@ static struct json_object *json_function(const struct report *report, const stru
 	return object;
 }
 
-static struct json_object *json_path(const struct report *report, const struct row *row)
+/* The frames of all places that were written, made once each: there may be many more frames than places. */
+struct frames {
+	struct json_object **object; /* by the index of the place */
+	size_t n;
+};
+
+static struct json_object *json_frame(struct frames *frames, const struct report *report, uint32_t index)
+{
+	const struct loc *loc = profile_loc(report->profile, index);
+	struct json_object *frame;
+
+	while (index >= frames->n) {
+		size_t n = frames->n ? frames->n * 2 : 256;
+
+		frames->object = mem_resize(frames->object, n, sizeof(*frames->object));
+		memset(frames->object + frames->n, 0, (n - frames->n) * sizeof(*frames->object));
+		frames->n = n;
+	}
+	if (frames->object[index])
+		return frames->object[index];
+	frame = json_object_new_object();
+	json_put(frame, "address", json_address(loc->addr));
+	put_loc(frame, loc);
+	json_put(frame, "inlined", json_object_new_boolean(loc->is_inlined));
+	/* Its text stands for it: quicker to write, and smaller. */
+	frames->object[index] = json_object_new_boolean(true);
+	json_object_set_serializer(frames->object[index], json_object_userdata_to_json_string,
+		text_copy(json_object_to_json_string_ext(frame, ROW_FLAGS)), json_object_free_userdata);
+	json_object_put(frame);
+	return frames->object[index];
+}
+
+static void frames_free(struct frames *frames)
+{
+	for (size_t i = 0; i < frames->n; i++)
+		json_object_put(frames->object[i]);
+	free(frames->object);
+}
+
+static struct json_object *json_path(const struct report *report, const struct row *row, struct frames *frames)
 {
 	static const char *const ends[] = {[PATH_WHOLE] = "whole",
 		[PATH_TRUNCATED] = "truncated",
 		[PATH_BROKEN] = "broken",
 		[PATH_NONE] = "not asked for"};
-	struct json_object *object = json_counts(report, row), *frames = json_object_new_array();
+	struct json_object *object = json_counts(report, row), *array = json_object_new_array();
 
-	for (size_t i = 0; i < row->n_frames; i++) {
-		const struct loc *loc = profile_loc(report->profile, row->frames[i]);
-		struct json_object *frame = json_object_new_object();
-
-		json_put(frame, "address", json_address(loc->addr));
-		put_loc(frame, loc);
-		json_put(frame, "inlined", json_object_new_boolean(loc->is_inlined));
-		json_add(frames, frame);
-	}
+	for (size_t i = 0; i < row->n_frames; i++)
+		json_add(array, json_object_get(json_frame(frames, report, row->frames[i])));
 	json_put(object, "end", json_text(ends[row->path]));
-	json_put(object, "frames", frames);
+	json_put(object, "frames", array);
 	return object;
 }
 
-static struct json_object *json_thread(const struct report *report, const struct row *row)
+static struct json_object *json_thread(const struct report *report, const struct row *row, struct frames *frames)
 {
 	struct json_object *object = json_counts(report, row);
 
+	(void)frames;
 	json_put(object, "pid", json_count((uint64_t)row->pid));
 	json_put(object, "tid", json_count((uint64_t)row->tid));
 	return object;
 }
 
-static struct json_object *json_rows(const struct report *report, enum group group,
-	struct json_object *(*json_row)(const struct report *, const struct row *))
+/* One array of rows, a row a line: written as it is made, so that it takes no memory. */
+static void rows_write(FILE *out, const struct report *report, const char *key, enum group group, json_row_fn *json_row)
 {
-	struct json_object *array = json_object_new_array();
 	struct query query = report->view.query;
+	struct frames frames = {0};
 	size_t n;
 	struct row *rows;
 
 	query.group = group;
 	query.by_process = report->is_followed;
 	rows = profile_rows(report->profile, &query, &n);
-	for (size_t i = 0; i < n; i++)
-		json_add(array, json_row(report, &rows[i]));
+	fprintf(out, ",\n  \"%s\": [", key);
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *object = json_row(report, &rows[i], &frames);
+
+		fputs(i ? ",\n    " : "\n    ", out);
+		fputs(json_object_to_json_string_ext(object, ROW_FLAGS), out);
+		json_object_put(object);
+	}
+	fputs(n ? "\n  ]" : "]", out);
+	frames_free(&frames);
 	free(rows);
-	return array;
 }
 
 static struct json_object *json_process(const struct report_process *process)
@@ -154,7 +201,8 @@ void report_write_json(FILE *out, const struct report *report)
 {
 	struct json_object *root = json_object_new_object(), *array;
 	struct report_field fields[REPORT_FIELDS_MAX];
-	size_t n = report_fields(report, fields);
+	size_t n = report_fields(report, fields), len;
+	const char *text;
 
 	json_put(root, "format", json_object_new_string("watchprof-report"));
 	json_put(root, "format_version", json_count(1));
@@ -172,13 +220,13 @@ void report_write_json(FILE *out, const struct report *report)
 	for (size_t i = 0; i < report->n_processes; i++)
 		json_add(array, json_process(&report->processes[i]));
 	json_put(root, "processes", array);
-	json_put(root, "functions", json_rows(report, GROUP_FUNCTION, json_function));
-	json_put(root, "lines", json_rows(report, GROUP_LINE, json_function));
-	json_put(root, "threads", json_rows(report, GROUP_THREAD, json_thread));
-	json_put(root, "paths", json_rows(report, GROUP_PATH, json_path));
-	fputs(json_object_to_json_string_ext(root,
-		      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_SPACED),
-		out);
-	fputc('\n', out);
+	text = json_object_to_json_string_length(root,
+		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_SPACED, &len);
+	fwrite(text, 1, len - strlen("\n}"), out);
+	rows_write(out, report, "functions", GROUP_FUNCTION, json_function);
+	rows_write(out, report, "lines", GROUP_LINE, json_function);
+	rows_write(out, report, "threads", GROUP_THREAD, json_thread);
+	rows_write(out, report, "paths", GROUP_PATH, json_path);
+	fputs("\n}\n", out);
 	json_object_put(root);
 }

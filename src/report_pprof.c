@@ -1,6 +1,7 @@
 /* report_pprof.c owns the pprof form of a report: one protocol buffer, packed with gzip, as profile
  * stores and `go tool pprof` read it. Each sample is a call path in a thread, with how many hits,
- * reads and writes it made. */
+ * reads and writes it made. The parts of a protocol buffer may stand one behind the other, so
+ * samples are written as they are made. */
 #include "report_private.h"
 #include "src/pprof.pb-c.h"
 #include "watchprof/util.h"
@@ -12,19 +13,33 @@
 #include <zlib.h>
 
 #define GZIP_WINDOW (15 + 16) /* zlib.h: 16 more than the window bits asks for a gzip header */
+#define PARTS_MAX   256       /* samples, places and functions kept in memory */
 
 /* Something that stands in the profile once, by its key: a text, a function, a module. */
 struct known {
-	char *key;
+	char *key; /* of a text: the one in the string table */
 	size_t number;
+};
+
+/* The labels of a sample. */
+enum label {
+	LABEL_WATCH,
+	LABEL_THREAD,
+	LABEL_PID,
+	LABEL_PATH,
+	N_LABELS,
 };
 
 struct pprof {
 	const struct report *report;
 	Pprof__Profile profile;
 	void *texts, *functions, *mappings; /* trees (tsearch) of struct known */
-	uint64_t *locations;		    /* number of each location of the profile; 0: none yet */
+	uint64_t *locations; /* number of each location of the profile; 0: none yet */
 	size_t n_locations_known;
+	size_t n_locations, n_functions;        /* made so far */
+	int64_t label_keys[N_LABELS], *watches; /* numbers of their texts */
+	FILE *out;
+	z_stream stream;
 };
 
 static int known_compare(const void *a, const void *b)
@@ -38,7 +53,8 @@ static void known_free(void *node)
 	free(node);
 }
 
-/* The number of a key, which becomes next if it is new. Takes ownership of key. */
+/* The number of a key, which becomes next if it is new. Takes ownership of key, which is freed if
+ * it is known. */
 static size_t known_number(void **tree, char *key, size_t next)
 {
 	struct known *known = mem_new(1, sizeof(*known)), **found;
@@ -64,12 +80,10 @@ static int64_t text_number(struct pprof *pprof, const char *text)
 {
 	Pprof__Profile *profile = &pprof->profile;
 	char *escaped = text_escaped(text ? text : "");
-	size_t number = known_number(&pprof->texts, text_copy(escaped), profile->n_string_table);
+	size_t number = known_number(&pprof->texts, escaped, profile->n_string_table);
 
-	if (number < profile->n_string_table) {
-		free(escaped);
+	if (number < profile->n_string_table)
 		return (int64_t)number;
-	}
 	profile->string_table =
 		array_append(profile->string_table, number, sizeof(*profile->string_table));
 	profile->string_table[profile->n_string_table++] = escaped;
@@ -103,7 +117,8 @@ static uint64_t mapping_number(struct pprof *pprof, const struct loc *loc)
 	mapping->has_functions = mapping->has_filenames = mapping->has_line_numbers = true;
 	if (pprof->report->command && strcmp(module, pprof->report->command) == 0)
 		mapping->build_id = text_number(pprof, pprof->report->build_id);
-	profile->mapping = array_append(profile->mapping, profile->n_mapping, sizeof(*profile->mapping));
+	profile->mapping =
+		array_append(profile->mapping, profile->n_mapping, sizeof(*profile->mapping));
 	profile->mapping[profile->n_mapping++] = mapping;
 	return id;
 }
@@ -112,17 +127,20 @@ static uint64_t function_number(struct pprof *pprof, const struct loc *loc)
 {
 	Pprof__Profile *profile = &pprof->profile;
 	const char *name = loc->function ? loc->function : "?", *file = loc->file ? loc->file : "";
-	char *key = text_format("%s\n%s\n%s", name, file, loc->module ? loc->module : "");
-	size_t id = known_number(&pprof->functions, key, profile->n_function + 1);
+	int64_t name_number = text_number(pprof, name), file_number = text_number(pprof, file);
+	char *key = text_format("%" PRId64 " %" PRId64 " %" PRIu64, name_number, file_number,
+		mapping_number(pprof, loc));
+	size_t id = known_number(&pprof->functions, key, pprof->n_functions + 1);
 	Pprof__Function *function;
 
-	if (id <= profile->n_function)
+	if (id <= pprof->n_functions)
 		return id;
+	pprof->n_functions++;
 	function = mem_new(1, sizeof(*function));
 	pprof__function__init(function);
 	function->id = id;
-	function->name = function->system_name = text_number(pprof, name);
-	function->filename = text_number(pprof, file);
+	function->name = function->system_name = name_number;
+	function->filename = file_number;
 	profile->function =
 		array_append(profile->function, profile->n_function, sizeof(*profile->function));
 	profile->function[profile->n_function++] = function;
@@ -158,7 +176,7 @@ static uint64_t location_number(struct pprof *pprof, uint32_t index)
 		return pprof->locations[index];
 	location = mem_new(1, sizeof(*location));
 	pprof__location__init(location);
-	location->id = profile->n_location + 1;
+	location->id = ++pprof->n_locations;
 	location->mapping_id = mapping_number(pprof, loc);
 	location->address = loc->addr;
 	location->n_line = 1;
@@ -169,17 +187,90 @@ static uint64_t location_number(struct pprof *pprof, uint32_t index)
 	return pprof->locations[index] = location->id;
 }
 
-static Pprof__Label *label_new(struct pprof *pprof, const char *key, const char *text, int64_t number)
+/* text: the number of a text, or 0 for a label that is a number. */
+static Pprof__Label *label_new(
+	const struct pprof *pprof, enum label key, int64_t text, int64_t number)
 {
 	Pprof__Label *label = mem_new(1, sizeof(*label));
 
 	pprof__label__init(label);
-	label->key = text_number(pprof, key);
-	if (text)
-		label->str = text_number(pprof, text);
-	else
-		label->num = number;
+	label->key = pprof->label_keys[key];
+	label->str = text;
+	label->num = number;
 	return label;
+}
+
+/* Pack bytes with gzip and write them; the last ones (end) as well as what is still in work. */
+static void gzip_write(struct pprof *pprof, const uint8_t *bytes, size_t len, bool end)
+{
+	z_stream *stream = &pprof->stream;
+	uint8_t packed[16384];
+
+	stream->next_in = (uint8_t *)bytes;
+	do {
+		size_t piece = len < UINT32_MAX ? len : UINT32_MAX;
+
+		if (stream->avail_in == 0) {
+			stream->avail_in = (unsigned)piece;
+			len -= piece;
+		}
+		stream->next_out = packed;
+		stream->avail_out = sizeof(packed);
+		deflate(stream, end && len == 0 ? Z_FINISH : Z_NO_FLUSH);
+		fwrite(packed, 1, sizeof(packed) - stream->avail_out, pprof->out);
+	} while (len > 0 || stream->avail_in > 0 || stream->avail_out == 0);
+}
+
+static void message_write(struct pprof *pprof, const Pprof__Profile *part, bool end)
+{
+	size_t len = pprof__profile__get_packed_size(part);
+	uint8_t *bytes = mem_new(len + 1, 1);
+
+	pprof__profile__pack(part, bytes);
+	gzip_write(pprof, bytes, len, end);
+	free(bytes);
+}
+
+static void samples_free(Pprof__Profile *profile)
+{
+	for (size_t i = 0; i < profile->n_sample; i++) {
+		for (size_t k = 0; k < profile->sample[i]->n_label; k++)
+			free(profile->sample[i]->label[k]);
+		free(profile->sample[i]->label);
+		free(profile->sample[i]->location_id);
+		free(profile->sample[i]->value);
+		free(profile->sample[i]);
+	}
+	profile->n_sample = 0;
+}
+
+static void places_free(Pprof__Profile *profile)
+{
+	for (size_t i = 0; i < profile->n_location; i++) {
+		free(profile->location[i]->line[0]);
+		free(profile->location[i]->line);
+		free(profile->location[i]);
+	}
+	for (size_t i = 0; i < profile->n_function; i++)
+		free(profile->function[i]);
+	profile->n_location = profile->n_function = 0;
+}
+
+/* Write the samples made so far, with their places and functions, and forget them. */
+static void parts_write(struct pprof *pprof)
+{
+	Pprof__Profile *profile = &pprof->profile, part;
+
+	pprof__profile__init(&part);
+	part.sample = profile->sample;
+	part.n_sample = profile->n_sample;
+	part.location = profile->location;
+	part.n_location = profile->n_location;
+	part.function = profile->function;
+	part.n_function = profile->n_function;
+	message_write(pprof, &part, false);
+	samples_free(profile);
+	places_free(profile);
 }
 
 static void sample_add(struct pprof *pprof, const struct row *row)
@@ -191,27 +282,33 @@ static void sample_add(struct pprof *pprof, const struct row *row)
 	pprof__sample__init(sample);
 	sample->location_id = mem_new(row->n_frames + 1U, sizeof(*sample->location_id));
 	for (size_t i = 0; i < row->n_frames; i++)
-		sample->location_id[sample->n_location_id++] = location_number(pprof, row->frames[i]);
+		sample->location_id[sample->n_location_id++] =
+			location_number(pprof, row->frames[i]);
 	sample->value = mem_new(3, sizeof(*sample->value));
 	sample->value[sample->n_value++] = (int64_t)row->hits;
 	sample->value[sample->n_value++] = (int64_t)row->reads;
 	sample->value[sample->n_value++] = (int64_t)row->writes;
 	sample->label = mem_new(4, sizeof(*sample->label));
 	sample->label[sample->n_label++] =
-		label_new(pprof, "watch", pprof->report->watches[row->watch].text, 0);
-	sample->label[sample->n_label++] = label_new(pprof, "thread", NULL, row->tid);
-	sample->label[sample->n_label++] = label_new(pprof, "pid", NULL, row->pid);
+		label_new(pprof, LABEL_WATCH, pprof->watches[row->watch], 0);
+	sample->label[sample->n_label++] = label_new(pprof, LABEL_THREAD, 0, row->tid);
+	sample->label[sample->n_label++] = label_new(pprof, LABEL_PID, 0, row->pid);
 	if (end)
-		sample->label[sample->n_label++] = label_new(pprof, "path", end, 0);
-	profile->sample = array_append(profile->sample, profile->n_sample, sizeof(*profile->sample));
+		sample->label[sample->n_label++] =
+			label_new(pprof, LABEL_PATH, text_number(pprof, end), 0);
+	profile->sample =
+		array_append(profile->sample, profile->n_sample, sizeof(*profile->sample));
 	profile->sample[profile->n_sample++] = sample;
+	if (profile->n_sample == PARTS_MAX)
+		parts_write(pprof);
 }
 
 static void comment_add(struct pprof *pprof, char *text)
 {
 	Pprof__Profile *profile = &pprof->profile;
 
-	profile->comment = array_append(profile->comment, profile->n_comment, sizeof(*profile->comment));
+	profile->comment =
+		array_append(profile->comment, profile->n_comment, sizeof(*profile->comment));
 	profile->comment[profile->n_comment++] = text_number(pprof, text);
 	free(text);
 }
@@ -239,6 +336,22 @@ static void comments_add(struct pprof *pprof)
 		comment_add(pprof, text_format("warning: %s", report->warnings[i]));
 }
 
+/* The texts of labels. */
+static void labels_begin(struct pprof *pprof)
+{
+	static const char *const names[] = {[LABEL_WATCH] = "watch",
+		[LABEL_THREAD] = "thread",
+		[LABEL_PID] = "pid",
+		[LABEL_PATH] = "path"};
+	const struct report *report = pprof->report;
+
+	for (size_t i = 0; i < N_LABELS; i++)
+		pprof->label_keys[i] = text_number(pprof, names[i]);
+	pprof->watches = mem_new(report->n_watches + 1, sizeof(*pprof->watches));
+	for (size_t i = 0; i < report->n_watches; i++)
+		pprof->watches[i] = text_number(pprof, report->watches[i].text);
+}
+
 static void pprof_fill(struct pprof *pprof)
 {
 	static const char *const values[] = {"hits", "reads", "writes"};
@@ -257,6 +370,7 @@ static void pprof_fill(struct pprof *pprof)
 	profile->time_nanos = (int64_t)(report->start_unix_s * NS_PER_S);
 	profile->duration_nanos = (int64_t)report->duration_ns;
 	comments_add(pprof);
+	labels_begin(pprof);
 	/* Readers take the first mapping for the program's. */
 	if (report->command)
 		mapping_number(pprof, &(struct loc){.module = report->command});
@@ -265,57 +379,18 @@ static void pprof_fill(struct pprof *pprof)
 	rows = profile_rows(report->profile, &query, &n);
 	for (size_t i = 0; i < n; i++)
 		sample_add(pprof, &rows[i]);
+	parts_write(pprof);
 	free(rows);
-}
-
-/* Pack bytes with gzip and write them. */
-static void gzip_write(FILE *out, const uint8_t *bytes, size_t len)
-{
-	uint8_t packed[16384];
-	z_stream stream = {.next_in = (uint8_t *)bytes};
-	size_t left = len;
-	int result = Z_OK;
-
-	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		die("out of memory");
-	while (result == Z_OK) {
-		if (stream.avail_in == 0) {
-			stream.avail_in = left < UINT32_MAX ? (unsigned)left : UINT32_MAX;
-			left -= stream.avail_in;
-		}
-		stream.next_out = packed;
-		stream.avail_out = sizeof(packed);
-		result = deflate(&stream, left ? Z_NO_FLUSH : Z_FINISH);
-		fwrite(packed, 1, sizeof(packed) - stream.avail_out, out);
-	}
-	deflateEnd(&stream);
 }
 
 static void pprof_free(struct pprof *pprof)
 {
 	Pprof__Profile *profile = &pprof->profile;
 
-	for (size_t i = 0; i < profile->n_sample; i++) {
-		for (size_t k = 0; k < profile->sample[i]->n_label; k++)
-			free(profile->sample[i]->label[k]);
-		free(profile->sample[i]->label);
-		free(profile->sample[i]->location_id);
-		free(profile->sample[i]->value);
-		free(profile->sample[i]);
-	}
-	for (size_t i = 0; i < profile->n_location; i++) {
-		free(profile->location[i]->line[0]);
-		free(profile->location[i]->line);
-		free(profile->location[i]);
-	}
 	for (size_t i = 0; i < profile->n_sample_type; i++)
 		free(profile->sample_type[i]);
 	for (size_t i = 0; i < profile->n_mapping; i++)
 		free(profile->mapping[i]);
-	for (size_t i = 0; i < profile->n_function; i++)
-		free(profile->function[i]);
-	for (size_t i = 0; i < profile->n_string_table; i++)
-		free(profile->string_table[i]);
 	free(profile->sample);
 	free(profile->location);
 	free(profile->sample_type);
@@ -327,19 +402,18 @@ static void pprof_free(struct pprof *pprof)
 	tdestroy(pprof->functions, known_free);
 	tdestroy(pprof->mappings, known_free);
 	free(pprof->locations);
+	free(pprof->watches);
 }
 
 void report_write_pprof(FILE *out, const struct report *report)
 {
-	struct pprof pprof = {.report = report};
-	uint8_t *bytes;
-	size_t len;
+	struct pprof pprof = {.report = report, .out = out};
 
+	if (deflateInit2(&pprof.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+		    Z_DEFAULT_STRATEGY) != Z_OK)
+		die("out of memory");
 	pprof_fill(&pprof);
-	len = pprof__profile__get_packed_size(&pprof.profile);
-	bytes = mem_new(len + 1, 1);
-	pprof__profile__pack(&pprof.profile, bytes);
-	gzip_write(out, bytes, len);
-	free(bytes);
+	message_write(&pprof, &pprof.profile, true);
+	deflateEnd(&pprof.stream);
 	pprof_free(&pprof);
 }

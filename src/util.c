@@ -163,13 +163,14 @@ void text_escape(FILE *out, const char *text)
 	static const char named[][2] = {{'\t', 't'}, {'\n', 'n'}, {'\r', 'r'}, {'\\', '\\'}};
 
 	while (text && *text) {
-		size_t len = utf8_sequence(text), n = 0;
+		size_t plain = 0, len, n = 0;
 
-		if (is_plain(text, len)) {
-			fwrite(text, 1, len, out);
-			text += len;
-			continue;
-		}
+		while ((len = utf8_sequence(text + plain)) && is_plain(text + plain, len))
+			plain += len;
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			break;
 		while (n < ARRAY_LEN(named) && named[n][0] != *text)
 			n++;
 		if (n < ARRAY_LEN(named))
