@@ -128,6 +128,11 @@ static void install(
 {
 	*former = (struct former){
 		session->own.watches[i], session->own.n_watches, session->watches[i].cleared_ns};
+	/* One that comes again goes on. */
+	if (i < session->own.n_watches && strcmp(session->own.watches[i].text, watch->text)) {
+		values_forget(session->values, (unsigned)i);
+		session->watches[i].filtered = 0;
+	}
 	session->own.watches[i] = *watch;
 	session->text[i] = watch->text;
 	if (i == session->own.n_watches) {

@@ -155,6 +155,22 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 	values->is_used[watch] = true;
 }
 
+void values_forget(struct values *values, unsigned watch)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < values->n_holders; i++) {
+		if (values->holders[i].watch != watch)
+			values->holders[n++] = values->holders[i];
+	}
+	values->n_holders = n;
+	values->by_thread &= ~(1ULL << watch);
+	values->without_writes &= ~(1ULL << watch);
+	values->hits[watch] = 0;
+	values->is_used[watch] = false;
+	values->stats[watch] = (struct value_stats){0};
+}
+
 void values_by_thread(struct values *values, unsigned watch)
 {
 	values->by_thread |= 1ULL << watch;

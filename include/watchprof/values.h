@@ -52,6 +52,9 @@ struct values;
 struct values *values_new(void);
 void values_free(struct values *values);
 
+/* The number goes to another watch. */
+void values_forget(struct values *values, unsigned watch);
+
 /* What a watch of a process holds before its first hit, or after what is no hit of it. */
 void values_start(struct values *values, unsigned watch, pid_t pid, const void *bytes, size_t len);
 

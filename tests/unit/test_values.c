@@ -128,6 +128,24 @@ static void test_by_thread(void **state)
 	values_free(values);
 }
 
+static void test_forget(void **state)
+{
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	hit(values, 5, HIT_WRITE, 1);
+	values_without_writes(values, 0);
+	values_forget(values, 0);
+	assert_false(values_stats(values, 0, &stats));
+	hit(values, 5, HIT_READ, 2);
+	hit(values, 5, HIT_READ, 3);
+	assert_int_equal(stats_of(values).writes, 0);
+	assert_int_equal(stats_of(values).unseen, 1);
+	assert_int_equal(stats_of(values).unseen_first, 2);
+	values_free(values);
+}
+
 static void test_top_is_bounded(void **state)
 {
 	struct values *values = values_new();
@@ -177,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_by_thread),
+		cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_top_is_bounded),
 		cmocka_unit_test(test_text),
 	};
