@@ -224,6 +224,80 @@ static bool is_function_static(const char *raw)
 	return strchr(raw, '.') || strncmp(raw, "_ZZ", 3) == 0 || strncmp(raw, "_ZGVZ", 5) == 0;
 }
 
+/* How a DIE shows in the names of what is in it. */
+static const char *scope_name(Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+
+	if (dwarf_tag(die) == DW_TAG_namespace && !name)
+		return "(anonymous namespace)";
+	return name;
+}
+
+static bool is_named_scope(Dwarf_Die *die)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+	case DW_TAG_namespace:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return true;
+	}
+	return false;
+}
+
+/* Does C++ find names in this namespace from outside, too? */
+static bool is_open(Dwarf_Die *die)
+{
+	return dwarf_tag(die) == DW_TAG_namespace && (!dwarf_diename(die) || die_flag(die, DW_AT_export_symbols));
+}
+
+/* The declaration of what is defined apart from it. */
+static Dwarf_Die die_declared(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die declared = *die, next;
+	int depth = 0;
+
+	while (depth++ < DIE_DEPTH_MAX && dwarf_attr(&declared, DW_AT_specification, &attribute) &&
+		dwarf_formref_die(&attribute, &next))
+		declared = next;
+	return declared;
+}
+
+/* Add the scopes of a DIE up to the first that is defined apart from its declaration, which goes to
+ * *next; false: there is none. */
+static bool scopes_add(Dwarf_Die *die, struct outer_scope **list, size_t *n_list, Dwarf_Die *next)
+{
+	Dwarf_Die declared = die_declared(die), *scopes = NULL;
+	int n = dwarf_getscopes_die(&declared, &scopes);
+	bool has_next = false;
+
+	for (int i = 1; i < n && !has_next; i++) {
+		const char *name = scope_name(&scopes[i]);
+
+		if (!name || !is_named_scope(&scopes[i]))
+			continue;
+		*list = mem_resize(*list, *n_list + 1, sizeof(**list));
+		(*list)[(*n_list)++] = (struct outer_scope){.name = name, .is_open = is_open(&scopes[i])};
+		*next = scopes[i];
+		has_next = dwarf_hasattr(&scopes[i], DW_AT_specification);
+	}
+	free(scopes);
+	return has_next;
+}
+
+struct outer_scope *die_scopes(Dwarf_Die *die, size_t *n)
+{
+	struct outer_scope *list = NULL;
+	Dwarf_Die next = *die;
+
+	for (*n = 0; *n < DIE_DEPTH_MAX && scopes_add(&next, &list, n, &next);)
+		;
+	return list;
+}
+
 void candidates_declare(struct candidate *found, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -289,7 +363,8 @@ struct lookup {
 	struct asked *asked;
 	void (*add)(void *context, struct candidate *candidate);
 	void *context;
-	unsigned n_functions; /* that the walk is in; a variable there may be on the stack */
+	const char *function; /* that the walk is in; a variable there may be on the stack */
+	bool is_abstract;     /* it is inlined; where its variables are is told elsewhere */
 };
 
 static bool is_scope(Dwarf_Die *die, const struct lookup *lookup)
@@ -311,6 +386,7 @@ static bool is_kind(Dwarf_Die *die, const struct lookup *lookup)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_variable:
+	case DW_TAG_formal_parameter:
 		return !lookup->type;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
@@ -324,14 +400,23 @@ static bool is_kind(Dwarf_Die *die, const struct lookup *lookup)
 	return false;
 }
 
-/* How a DIE shows in the names of what is in it. */
-static const char *scope_name(Dwarf_Die *die)
-{
-	const char *name = dwarf_diename(die);
+static bool lookup_walk(struct lookup *lookup, Dwarf_Die *parent, const struct scope *scope, int depth);
 
-	if (dwarf_tag(die) == DW_TAG_namespace && !name)
-		return "(anonymous namespace)";
-	return name;
+/* Walk over what is in a scope. */
+static bool lookup_enter(struct lookup *lookup, Dwarf_Die *die, const struct scope *scope, int depth)
+{
+	struct scope inner = {.outer = scope, .name = scope_name(die)};
+	const char *function = lookup->function;
+	bool is_abstract = lookup->is_abstract, is_enough;
+
+	if (dwarf_tag(die) == DW_TAG_subprogram) {
+		lookup->function = inner.name ? inner.name : "?";
+		lookup->is_abstract = dwarf_hasattr(die, DW_AT_inline) || dwarf_hasattr(die, DW_AT_declaration);
+	}
+	is_enough = lookup_walk(lookup, die, &inner, depth);
+	lookup->function = function;
+	lookup->is_abstract = is_abstract;
+	return is_enough;
 }
 
 static bool lookup_walk(
@@ -347,15 +432,8 @@ static bool lookup_walk(
 		if (name && is_same_name(name, lookup->last) &&
 			lookup->take(lookup, &die, scope_join(scope, text_copy(name))))
 			return true;
-		if (is_scope(&die, lookup)) {
-			struct scope inner = {.outer = scope, .name = scope_name(&die)};
-			unsigned is_function = dwarf_tag(&die) == DW_TAG_subprogram;
-
-			lookup->n_functions += is_function;
-			if (lookup_walk(lookup, &die, &inner, depth + 1))
-				return true;
-			lookup->n_functions -= is_function;
-		}
+		if (is_scope(&die, lookup) && lookup_enter(lookup, &die, scope, depth + 1))
+			return true;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return false;
 }
@@ -460,6 +538,17 @@ static char *linkage_demangled(Dwarf_Die *die)
 	return linkage ? name_demangle(linkage) : NULL;
 }
 
+/* Why a variable has no address. */
+static void absence_take(const struct lookup *lookup, Dwarf_Die *die, bool is_placed, struct candidate *candidate)
+{
+	bool is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
+	bool has_value = dwarf_hasattr(die, DW_AT_const_value);
+
+	candidate->is_optimised = !is_placed && !is_parameter && !dwarf_hasattr(die, DW_AT_location) &&
+				  (has_value || (!is_declaration(die) && !lookup->is_abstract));
+	candidate->is_automatic = !is_placed && !candidate->is_optimised && lookup->function && !is_declaration(die);
+}
+
 static bool take_variable(struct lookup *lookup, Dwarf_Die *die, char *name)
 {
 	char *demangled = linkage_demangled(die);
@@ -472,15 +561,14 @@ static bool take_variable(struct lookup *lookup, Dwarf_Die *die, char *name)
 	Dwarf_Attribute attribute;
 	bool is_placed = die_address(die, false, &candidate.addr, &candidate.is_tls);
 
-	candidate.is_optimised = !is_placed && lookup->n_functions == 0 && !dwarf_hasattr(die, DW_AT_location) &&
-				 (dwarf_hasattr(die, DW_AT_const_value) || !is_declaration(die));
-	if (candidate.match != MATCH_NONE && (is_placed || candidate.is_optimised)) {
+	absence_take(lookup, die, is_placed, &candidate);
+	if (candidate.match != MATCH_NONE && (is_placed || candidate.is_optimised || candidate.is_automatic)) {
 		candidate.addr += candidate.is_tls ? 0 : lookup->units.bias;
 		candidate.is_local = !dwarf_hasattr_integrate(die, DW_AT_external);
 		if (dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &type) &&
 			dwarf_aggregate_size(&type, &size) == 0)
 			candidate.size = size;
-		candidate_declare(&candidate, die, &lookup->units, NULL);
+		candidate_declare(&candidate, die, &lookup->units, lookup->function);
 		lookup->add(lookup->context, &candidate);
 	}
 	free(demangled);

@@ -1,6 +1,7 @@
 /* symbols_find.c owns the way from the name of a variable to its address: which symbols
  * match, which of them the process really uses, and what to say when that is none or several. */
 #include "symbols_private.h"
+#include "watchprof/name.h"
 #include "watchprof/util.h"
 
 #include <dwarf.h>
@@ -236,6 +237,116 @@ static void keep_scope(struct search *search)
 	}
 }
 
+/* The version that a symbol is exported with: the one that was asked for, or the default one, where it
+ * has several. */
+static void candidate_version(const struct search *search, struct candidate *candidate)
+{
+	struct definition definition;
+
+	if (candidate->is_local || !symbols_version(candidate->module, candidate->raw, candidate->addr,
+					   search->asked.version, &definition) ||
+		!definition.version)
+		return;
+	candidate->version = definition.version;
+	candidate->is_old = !definition.is_default;
+	candidate->is_default = definition.is_default && !definition.is_copy;
+	candidate->size = definition.size;
+}
+
+static bool version_fits(const struct asked *asked, const struct candidate *candidate)
+{
+	return candidate->version && strcmp(candidate->version, asked->version) == 0 &&
+		(candidate->is_default || !asked->is_default);
+}
+
+/* Is the default version of the same name there, too? */
+static bool has_newer(const struct search *search, const struct candidate *old)
+{
+	for (size_t i = 0; i < search->n; i++) {
+		const struct candidate *other = &search->found[i];
+
+		if (other->is_default && other->module == old->module &&
+			strcmp(other->raw, old->raw) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of several versions keep the one that was asked for, else the default one. */
+static void keep_version(struct search *search)
+{
+	for (size_t i = 0; i < search->n; i++)
+		candidate_version(search, &search->found[i]);
+	for (size_t i = search->n; i-- > 0;) {
+		struct candidate *candidate = &search->found[i];
+		bool is_meant = search->asked.version ? version_fits(&search->asked, candidate)
+						      : !candidate->is_old || !has_newer(search, candidate);
+		char *name = text_copy(candidate->name);
+
+		if (candidate->version && (search->asked.version || candidate->is_old)) {
+			free(candidate->name);
+			candidate->name = text_format("%s%s%s", name, candidate->is_default ? "@@" : "@", candidate->version);
+		}
+		free(name);
+		if (is_meant)
+			continue;
+		if (search->asked.version)
+			near_keep(&search->asked, candidate->name, 0);
+		candidate_drop(search, i);
+	}
+}
+
+/* How well a candidate fits by its scopes in debug info. */
+static enum match inline_match(const struct search *search, struct candidate *candidate)
+{
+	char *plain = name_demangle_plain(candidate->raw);
+	struct outer_scope *scopes;
+	enum match match = MATCH_NONE;
+	size_t n;
+
+	if (candidate->die_module) {
+		scopes = die_scopes(&candidate->die, &n);
+		match = scopes_match(&search->asked, name_last(candidate->name), scopes, n);
+		if (match == MATCH_NONE && plain)
+			match = scopes_match(&search->asked, name_last(plain), scopes, n);
+		free(scopes);
+	}
+	free(plain);
+	return match;
+}
+
+/* Where scopes are left out, debug info tells whether they are inline namespaces. Others are near misses. */
+static void keep_inline(struct search *search)
+{
+	for (size_t i = search->n; i-- > 0;) {
+		struct candidate *candidate = &search->found[i];
+
+		if (candidate->match != MATCH_INLINE)
+			continue;
+		candidate->match = inline_match(search, candidate);
+		if (candidate->match != MATCH_NONE)
+			continue;
+		near_keep(&search->asked, candidate->name, 1);
+		candidate_drop(search, i);
+	}
+}
+
+/* Names with scopes left out count where no other name is as written. */
+static void inline_settle(struct search *search)
+{
+	bool has_inline = false;
+
+	for (size_t i = 0; i < search->n; i++) {
+		if (search->found[i].match > MATCH_SUFFIX)
+			return;
+		has_inline |= search->found[i].match == MATCH_INLINE;
+	}
+	if (!has_inline)
+		return;
+	candidates_declare(search->found, search->n);
+	keep_inline(search);
+}
+
 /* Put a candidate where the dynamic linker finds its name: with a copy relocation that is in the
  * executable; with LD_PRELOAD and the like, in an earlier library. A function that is named with
  * its module is itself. */
@@ -244,7 +355,7 @@ static void candidate_bind(struct search *search, struct candidate *candidate)
 	struct definition bound;
 
 	if (candidate->is_local || (candidate->is_code && search->watch->module) ||
-		!symbols_bound(search->symbols, candidate->module, candidate->raw, &bound) ||
+		!symbols_bound(search->symbols, candidate->module, candidate->raw, candidate->version, &bound) ||
 		bound.module == candidate->module)
 		return;
 	candidates_declare(candidate, 1); /* debug info knows its own address only */
@@ -332,6 +443,8 @@ static void keep_global(struct search *search)
 /* Of all that matches keep what the watch means. */
 static void candidates_select(struct search *search)
 {
+	keep_version(search);
+	inline_settle(search);
 	/* A file may mean one that matches less well than another elsewhere. */
 	if (!search->watch->file)
 		keep_best_match(search);
@@ -347,18 +460,36 @@ static void candidates_select(struct search *search)
 	candidates_declare(search->found, search->n < CANDIDATES_SHOWN ? search->n : CANDIDATES_SHOWN);
 }
 
+/* Remember a variable that has no fixed place in memory. One of a function has others of its name beside
+ * it: it is sure to be meant only where the function is named, too. */
+static void variable_note(struct search *search, const struct candidate *candidate)
+{
+	bool is_sure = !candidate->function || search->asked.scope;
+	bool is_near = search->asked.scope || candidate->is_exe || search->watch->module;
+	char *place = candidate->file ? candidate_place(candidate) : NULL;
+
+	search->is_optimised |= candidate->is_optimised && is_sure;
+	if (candidate->function && is_near && !search->local)
+		search->local = text_format("a local variable of %s%s%s%s", candidate->function, place ? " (" : "",
+			place ? place : "", place ? ")" : "");
+	free(place);
+}
+
 /* A variable that debug information alone has. Takes over the strings that are not names. */
 static void variable_add(void *context, struct candidate *candidate)
 {
 	struct search *search = context;
 	const char *file = search->watch->file;
+	bool is_placed = !candidate->is_optimised && !candidate->is_automatic;
 	size_t n = search->n;
 
 	candidate->is_exe = candidate->module == search->symbols->exe;
-	if (!candidate->is_optimised)
+	if (file && !file_fits(candidate, file))
+		is_placed = is_placed && search->asked.n_near == 0; /* may be a near miss */
+	else if (!is_placed)
+		variable_note(search, candidate);
+	if (is_placed)
 		candidate_add(search, candidate);
-	else if (!file || file_fits(candidate, file))
-		search->is_optimised = true;
 	if (search->n > n)
 		return;
 	free(candidate->file);
@@ -421,8 +552,11 @@ void search_run(struct search *search, struct symbols *symbols, const struct wat
 	*search = (struct search){.symbols = symbols, .watch = watch};
 	asked_init(&search->asked, watch->name);
 	dwfl_getmodules(symbols->dwfl, module_visit, search, 0);
-	if (search->n == 0 && watch->access != ACCESS_EXECUTE)
-		dwfl_getmodules(symbols->dwfl, variables_visit, search, 0);
+	candidates_select(search);
+	/* Symbols have versions, and debug info has none. */
+	if (search->n || watch->access == ACCESS_EXECUTE || search->asked.version)
+		return;
+	dwfl_getmodules(symbols->dwfl, variables_visit, search, 0);
 	candidates_select(search);
 }
 
@@ -431,5 +565,6 @@ void search_fini(struct search *search)
 	while (search->n)
 		candidate_drop(search, search->n - 1);
 	free(search->found);
+	free(search->local);
 	asked_fini(&search->asked);
 }

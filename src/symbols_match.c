@@ -75,9 +75,15 @@ static char *component_word(const char *component)
 
 void asked_init(struct asked *asked, const char *name)
 {
-	char *outer;
+	char *outer, *at;
 
 	*asked = (struct asked){.name = blanks_cut(text_copy(name))};
+	at = strchr(asked->name, '@');
+	if (at && at > asked->name && at[1 + (at[1] == '@')]) {
+		asked->is_default = at[1] == '@';
+		asked->version = text_copy(at + 1 + asked->is_default);
+		*at = '\0';
+	}
 	asked->last = name_last(asked->name);
 	asked->mark = component_word(asked->last);
 	if (asked->last == asked->name)
@@ -95,6 +101,7 @@ void asked_fini(struct asked *asked)
 	free(asked->name);
 	free(asked->scope);
 	free(asked->mark);
+	free(asked->version);
 	while (asked->n_near)
 		free(asked->near[--asked->n_near].name);
 }
@@ -131,6 +138,43 @@ static bool is_suffix(const char *text, const char *name)
 		(text_len >= name_len + 2 && strncmp(text + text_len - name_len - 2, "::", 2) == 0);
 }
 
+/* Behind a component, and the :: after it. */
+static const char *component_end(const char *name, const char *at, size_t *len)
+{
+	const char *start = at;
+
+	while (*at && strncmp(at, "::", 2) != 0)
+		at = name_piece_end(name, at);
+	*len = (size_t)(at - start);
+	return *at ? at + 2 : at;
+}
+
+/* Is text the name, but that scopes are left out in it? Those without a name may always be. */
+static enum match scopes_left_out(const char *text, const char *name)
+{
+	const char *at = text, *asked = name;
+	bool has_begun = false, any = false, any_named = false;
+
+	while (*at && *asked) {
+		size_t len, asked_len;
+		const char *next = component_end(text, at, &len), *asked_next = component_end(name, asked, &asked_len);
+		bool is_same = len == asked_len && strncmp(at, asked, len) == 0;
+
+		/* The last one is the variable itself. */
+		if (is_same && (*next == '\0') == (*asked_next == '\0')) {
+			asked = asked_next;
+			has_begun = true;
+		} else if (has_begun) {
+			any = true;
+			any_named |= strncmp(at, ANONYMOUS, strlen(ANONYMOUS)) != 0;
+		}
+		at = next;
+	}
+	if (*at || *asked || !any)
+		return MATCH_NONE;
+	return any_named ? MATCH_INLINE : MATCH_SUFFIX;
+}
+
 static enum match text_match(const char *text, const char *name, enum match whole)
 {
 	if (strcmp(text, name) == 0)
@@ -141,6 +185,42 @@ static enum match text_match(const char *text, const char *name, enum match whol
 static enum match better(enum match a, enum match b)
 {
 	return a > b ? a : b;
+}
+
+/* Where the last component of a name begins that ends at end. */
+static const char *component_start(const char *name, const char *end)
+{
+	const char *last = name, *at = name;
+
+	while (at < end) {
+		if (strncmp(at, "::", 2) == 0 && at + 2 < end)
+			last = at + 2;
+		at = strncmp(at, "::", 2) == 0 ? at + 2 : name_piece_end(name, at);
+	}
+	return last;
+}
+
+enum match scopes_match(const struct asked *asked, const char *last, const struct outer_scope *scopes, size_t n)
+{
+	char *bare = scopes_cut(asked->name), *blankless = blanks_cut(text_copy(last));
+	const char *at = name_last(bare);
+	enum match match = strcmp(at, blankless) == 0 ? MATCH_EXACT : MATCH_NONE;
+
+	for (size_t i = 0; i < n && at > bare && match; i++) {
+		const char *start = component_start(bare, at - 2);
+		size_t len = (size_t)(at - 2 - start);
+
+		if (strncmp(start, scopes[i].name, len) == 0 && scopes[i].name[len] == '\0')
+			at = start;
+		else if (!scopes[i].is_open)
+			match = MATCH_NONE;
+		if (at == bare && match && i + 1 < n)
+			match = MATCH_SUFFIX;
+	}
+	match = at == bare ? match : MATCH_NONE;
+	free(bare);
+	free(blankless);
+	return match;
 }
 
 enum match name_match(const struct asked *asked, const char *name)
@@ -200,6 +280,9 @@ static enum match base_match(const struct asked *asked, const char *base)
 		match = text_match(start ? start : full, asked->name, MATCH_EXACT);
 		match = better(match, text_match(plain, asked->name, MATCH_PLAIN));
 		match = better(match, text_match(bare, asked->name, MATCH_PLAIN));
+		if (asked->scope && match == MATCH_NONE)
+			match = better(scopes_left_out(bare, asked->name),
+				scopes_left_out(start ? start : full, asked->name));
 		free(bare);
 	} else {
 		match = strcmp(base, asked->name) == 0 ? MATCH_EXACT : local_match(asked, base);

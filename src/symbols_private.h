@@ -47,6 +47,7 @@ struct symbols {
 /* How well a symbol matches a name: better is greater. */
 enum match {
 	MATCH_NONE,
+	MATCH_INLINE, /* some scopes are left out: only debug info tells whether C++ does so, too */
 	MATCH_SCOPED, /* NAME.123 for FUNCTION::NAME: only debug info tells whether it is that */
 	MATCH_LOCAL,  /* NAME.123 or FUNCTION.NAME: a function's static, as compilers name it */
 	MATCH_CLONE,  /* NAME.constprop.0: the function, or the variable, under another name */
@@ -66,11 +67,19 @@ struct asked {
 	const char *last; /* its last component, in name */
 	char *scope;	  /* what stands before that, or NULL */
 	char *mark;	  /* every symbol of this name contains it; may be empty */
+	char *version;	  /* what stood behind an @, or NULL */
+	bool is_default;  /* ... behind @@ */
 	struct {
 		char *name;
 		size_t distance;
 	} near[NEAR_MAX];
 	size_t n_near;
+};
+
+/* What a variable or function is declared in. */
+struct outer_scope {
+	const char *name; /* of debug info */
+	bool is_open;	  /* C++ finds names in it from outside, too: an inline or unnamed namespace */
 };
 
 /* The names of one symbol. */
@@ -91,7 +100,11 @@ struct candidate {
 	uint64_t addr, size;   /* of a thread-local one its offset */
 	bool is_local, is_tls, is_code, is_exe;
 	bool is_optimised; /* debug info has it, without a place in memory */
+	bool is_automatic; /* ... with a place that each call of its function has anew */
 	enum match match;
+	const char *version;	 /* that it is exported with, or NULL; of its file */
+	bool is_old;		 /* a reference without a version does not mean this one */
+	bool is_default;	 /* it does, and means this version */
 	const char *symbol_file; /* of a local symbol, by the symbol table; often without path */
 	bool is_declared;	 /* debug info was asked for the rest */
 	char *file, *unit;	 /* where it is declared and compiled, if debug info tells */
@@ -122,6 +135,10 @@ size_t clone_start(const char *name);
  * The plain form has neither parameters nor what a function returns. */
 char *name_demangle(const char *name);
 char *name_demangle_plain(const char *name);
+
+/* How well a name fits whose last component is this, and whose scopes are these (innermost first): those
+ * that are open may be left out. */
+enum match scopes_match(const struct asked *asked, const char *last, const struct outer_scope *scopes, size_t n);
 
 /* How well the name of a variable with all its scopes, as debug info has it, fits. */
 enum match name_match(const struct asked *asked, const char *name);
@@ -163,12 +180,20 @@ struct definition {
 	Dwfl_Module *module;
 	const char *version; /* NULL: none */
 	uint64_t addr, size; /* addr: of a thread-local variable, the offset */
+	bool is_default;     /* a reference without a version means it */
+	bool is_copy;	     /* the version is that of a library, whose variable is here */
 	bool is_own;	     /* its module always uses this one (protected) */
+	bool is_unique;	     /* there is one in the process, whatever modules define it */
 };
 
-/* What a module that exports a name means by it: mostly the first definition in the order of search, which
- * may be that of another module. False: it does not export the name. */
-bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, struct definition *out);
+/* What a module that exports a name with a version (NULL: the default one) means by it: mostly the first
+ * definition in the order of search, which may be that of another module. False: it does not export it. */
+bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, const char *version,
+	struct definition *out);
+
+/* The definition of a name at an address: that with the version, if there are several (NULL: the default one).
+ * False: the module does not export it. */
+bool symbols_version(Dwfl_Module *module, const char *name, uint64_t addr, const char *version, struct definition *out);
 
 /* Is any of the libraries loaded that the executable needs? Then all are, where the dynamic linker's
  * lists are consistent. */
@@ -203,6 +228,9 @@ bool units_next(struct units *units, Dwarf_Die *unit);
 /* Is this attribute there and true? */
 bool die_flag(Dwarf_Die *die, unsigned name);
 
+/* The scopes that a DIE is declared in, innermost first; the caller frees them. */
+struct outer_scope *die_scopes(Dwarf_Die *die, size_t *n);
+
 /* Fill in what debug info tells of candidates. */
 void candidates_declare(struct candidate *found, size_t n);
 
@@ -226,6 +254,7 @@ struct search {
 	struct asked asked;
 	const char *symbol_file; /* the STT_FILE symbol that was last seen in this module */
 	bool is_optimised;	 /* debug information has it, without a place in memory */
+	char *local;		 /* a variable of a function that has none or several, or NULL */
 	Dwfl_Module *stripped;	 /* the one that should have the name has no symbol table */
 	size_t n_demangled;	 /* for near misses */
 	struct candidate *found;

@@ -16,13 +16,25 @@ char *candidate_place(const struct candidate *candidate)
 static char *candidate_describe(const struct candidate *candidate)
 {
 	char *place = candidate->file ? candidate_place(candidate) : NULL;
-	char *text = text_format("\n  %s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
-		candidate->name, candidate->addr, candidate->size, place ? ", " : "",
+	const char *sign = candidate->is_default ? "@@" : "@";
+	bool has_version = candidate->version && !strchr(candidate->name, '@');
+	char *text = text_format("\n  %s%s%s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
+		candidate->name, has_version ? sign : "", has_version ? candidate->version : "",
+		candidate->addr, candidate->size, place ? ", " : "",
 		place ? place : "", candidate->function ? ", function " : "",
 		candidate->function ? candidate->function : "", module_path(candidate->module));
 
 	free(place);
 	return text;
+}
+
+static bool has_version(const struct search *search)
+{
+	for (size_t i = 0; i < search->n; i++) {
+		if (search->found[i].version && !search->asked.version)
+			return true;
+	}
+	return false;
 }
 
 static enum resolve_result ambiguous(const struct search *search, struct err *err)
@@ -34,6 +46,8 @@ static enum resolve_result ambiguous(const struct search *search, struct err *er
 		search->n, search->found[0].is_code ? "functions" : "variables", name);
 	if (search->found[0].function && !search->asked.scope)
 		err_append(err, "FUNCTION::%s, ", name);
+	if (has_version(search))
+		err_append(err, "%s@VERSION, ", name);
 	err_append(err, "MODULE!%s or by address:", name);
 	for (shown = 0; shown < search->n && shown < CANDIDATES_SHOWN; shown++) {
 		char *text = candidate_describe(&search->found[shown]);
@@ -63,6 +77,8 @@ static enum resolve_result unknown(struct search *search, struct err *err)
 		watch->module ? watch->module : "", watch->file ? " with that source file" : "");
 	for (size_t i = 0; i < asked->n_near; i++)
 		err_append(err, "%s%s", i ? ", " : "; did you mean ", asked->near[i].name);
+	if (search->local)
+		err_append(err, "; there is %s of that name, which has no fixed place in memory", search->local);
 	if (search->stripped)
 		debug_searched(search->symbols, search->stripped, err);
 	else if (asked->n_near == 0)
@@ -105,6 +121,14 @@ static enum resolve_result optimised(const struct search *search, struct err *er
 	return RESOLVE_REFUSED;
 }
 
+static enum resolve_result automatic(const struct search *search, struct err *err)
+{
+	err_set(err, "%s: %s is %s, which has no fixed place in memory: it is on the stack or in registers while that "
+		     "runs; make it static, or give an address",
+		search->watch->text, search->watch->name, search->local);
+	return RESOLVE_REFUSED;
+}
+
 /* What is known of a name that was looked for. */
 struct outcome {
 	size_t n_near;	    /* how many names are close to it */
@@ -120,6 +144,8 @@ static enum resolve_result name_resolve(struct symbols *symbols, const struct wa
 	search_run(&search, symbols, watch);
 	if (search.n == 0 && search.is_optimised)
 		result = optimised(&search, err);
+	else if (search.n == 0 && search.local && search.asked.scope)
+		result = automatic(&search, err);
 	else if (search.n == 0)
 		result = unknown(&search, err);
 	else if (search.n > 1)

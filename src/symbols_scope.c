@@ -12,7 +12,8 @@
 struct versions {
 	Elf_Data *index; /* of each dynamic symbol; NULL: there are none */
 	Elf_Data *names; /* those that the module defines */
-	size_t names_link;
+	Elf_Data *needs; /* those that it needs: a copy of a library's variable has one of these */
+	size_t names_link, needs_link;
 };
 
 static Elf_Scn *section_of(Elf *elf, GElf_Word type, GElf_Shdr *header)
@@ -36,38 +37,71 @@ static struct versions versions_of(Elf *elf)
 	section = section_of(elf, SHT_GNU_verdef, &header);
 	versions.names = section ? elf_getdata(section, NULL) : NULL;
 	versions.names_link = section ? header.sh_link : 0;
+	section = section_of(elf, SHT_GNU_verneed, &header);
+	versions.needs = section ? elf_getdata(section, NULL) : NULL;
+	versions.needs_link = section ? header.sh_link : 0;
 	return versions;
 }
 
-/* The version that a symbol is defined with; NULL: with none. *is_default: it is the one that a
- * reference without a version means. */
-static const char *version_of(Elf *elf, const struct versions *versions, int symbol, bool *is_default)
+/* The version of this number among those that a module needs of one library; NULL: it is not there. */
+static const char *need_version(Elf *elf, const struct versions *versions, int at, unsigned count, GElf_Versym number)
+{
+	GElf_Vernaux need;
+
+	while (count-- && gelf_getvernaux(versions->needs, at, &need)) {
+		if (need.vna_other == number)
+			return elf_strptr(elf, versions->needs_link, need.vna_name);
+		if (!need.vna_next)
+			break;
+		at += (int)need.vna_next;
+	}
+	return NULL;
+}
+
+static const char *needed_version(Elf *elf, const struct versions *versions, GElf_Versym number)
+{
+	GElf_Verneed library;
+	const char *found;
+	int at = 0;
+
+	while (number > 1 && versions->needs && gelf_getverneed(versions->needs, at, &library)) {
+		found = need_version(elf, versions, at + (int)library.vn_aux, library.vn_cnt, number);
+		if (found || !library.vn_next)
+			return found;
+		at += (int)library.vn_next;
+	}
+	return NULL;
+}
+
+/* Tell which version a symbol is defined with. */
+static void version_take(Elf *elf, const struct versions *versions, int symbol, struct definition *out)
 {
 	GElf_Versym number;
 	GElf_Verdef definition;
 	GElf_Verdaux name;
 	int at = 0;
 
-	*is_default = true;
-	if (!versions->index || !versions->names || !gelf_getversym(versions->index, symbol, &number))
-		return NULL;
-	*is_default = !(number & 0x8000);
+	out->is_default = true;
+	if (!versions->index || !gelf_getversym(versions->index, symbol, &number))
+		return;
+	out->is_default = !(number & 0x8000);
 	number &= 0x7fff;
-	while (number > 1 && gelf_getverdef(versions->names, at, &definition)) {
-		if (definition.vd_ndx == number)
-			return gelf_getverdaux(versions->names, at + (int)definition.vd_aux, &name)
-				? elf_strptr(elf, versions->names_link, name.vda_name)
-				: NULL;
+	while (number > 1 && versions->names && gelf_getverdef(versions->names, at, &definition)) {
+		if (definition.vd_ndx == number) {
+			if (gelf_getverdaux(versions->names, at + (int)definition.vd_aux, &name))
+				out->version = elf_strptr(elf, versions->names_link, name.vda_name);
+			return;
+		}
 		if (!definition.vd_next)
 			break;
 		at += (int)definition.vd_next;
 	}
-	return NULL;
+	out->version = needed_version(elf, versions, number);
+	out->is_copy = out->version != NULL;
 }
 
-/* What a module exports under a name and a version (NULL: the default one); a definition without a version
- * serves for all. */
-static bool exported(Dwfl_Module *module, const char *name, const char *version, struct definition *out)
+/* The next definition that a module exports under a name, from symbol *i + 1 on. */
+static bool exported_next(Dwfl_Module *module, const char *name, int *i, struct definition *out)
 {
 	GElf_Addr bias;
 	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
@@ -77,25 +111,50 @@ static bool exported(Dwfl_Module *module, const char *name, const char *version,
 	struct versions versions = versions_of(elf);
 	GElf_Sym symbol;
 
-	for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
-		const char *found = elf_strptr(elf, header.sh_link, symbol.st_name), *own;
-		bool is_default;
+	while (data && gelf_getsym(data, ++*i, &symbol)) {
+		const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
 
 		if (symbol.st_shndx == SHN_UNDEF || GELF_ST_BIND(symbol.st_info) == STB_LOCAL || !found ||
 			strcmp(found, name) != 0)
 			continue;
-		own = version_of(elf, &versions, i, &is_default);
-		if (version && own ? strcmp(version, own) != 0 : !is_default)
-			continue;
 		*out = (struct definition){.module = module,
-			.version = own,
 			.addr = symbol.st_value +
 				(GELF_ST_TYPE(symbol.st_info) == STT_TLS ? 0 : bias),
 			.size = symbol.st_size,
-			.is_own = GELF_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT};
+			.is_own = GELF_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT,
+			.is_unique = GELF_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE};
+		version_take(elf, &versions, *i, out);
 		return true;
 	}
 	return false;
+}
+
+/* What a module exports under a name and a version (NULL: the default one); a definition without a version
+ * serves for all. */
+static bool exported(Dwfl_Module *module, const char *name, const char *version, struct definition *out)
+{
+	for (int i = 0; exported_next(module, name, &i, out);) {
+		if (version && out->version ? strcmp(version, out->version) == 0 : out->is_default)
+			return true;
+	}
+	return false;
+}
+
+bool symbols_version(Dwfl_Module *module, const char *name, uint64_t addr, const char *version, struct definition *out)
+{
+	struct definition definition;
+	bool is_found = false;
+
+	for (int i = 0; exported_next(module, name, &i, &definition);) {
+		bool is_meant = version ? definition.version && strcmp(definition.version, version) == 0
+					: definition.is_default;
+
+		if (definition.addr != addr || (is_found && !is_meant))
+			continue;
+		*out = definition;
+		is_found = true;
+	}
+	return is_found;
 }
 
 /* The next entry of a kind in a module's dynamic section, from *i on; NULL where it is no string. */
@@ -221,6 +280,23 @@ static bool global_find(struct symbols *symbols, const char *name, const char *v
 	return is_found;
 }
 
+/* A unique variable is that of the module that was loaded first, wherever that looks for others (elf/dl-lookup.c
+ * of glibc, do_lookup_unique). */
+static void unique_find(struct symbols *symbols, const char *name, struct definition *out)
+{
+	size_t n;
+	struct member *members = members_of(symbols, &n);
+	struct definition first;
+
+	for (size_t i = 0; i < n; i++) {
+		if (exported(members[i].module, name, out->version, &first) && first.is_unique) {
+			*out = first;
+			break;
+		}
+	}
+	free(members);
+}
+
 unsigned symbols_space(struct symbols *symbols, Dwfl_Module *module)
 {
 	const struct link *link = symbols_link(symbols, module);
@@ -228,17 +304,20 @@ unsigned symbols_space(struct symbols *symbols, Dwfl_Module *module)
 	return link ? link->space : 0;
 }
 
-bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, struct definition *out)
+bool symbols_bound(struct symbols *symbols, Dwfl_Module *from, const char *name, const char *version, struct definition *out)
 {
 	struct definition own;
 
-	if (!exported(from, name, NULL, &own))
+	if (!exported(from, name, version, &own))
 		return false;
 	*out = own;
 	if (own.is_own || symbols_space(symbols, from) || is_symbolic(from))
 		return true;
-	if (!global_find(symbols, name, own.version, out))
-		*out = own; /* loaded by the program: what is not in the global scope is its own */
+	if (global_find(symbols, name, own.version, out))
+		return true;
+	*out = own; /* loaded by the program: what is not in the global scope is its own */
+	if (own.is_unique)
+		unique_find(symbols, name, out);
 	return true;
 }
 

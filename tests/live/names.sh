@@ -52,6 +52,35 @@ pick(long), names.cc:N, in names-cc"
 		"*no variable named 'hidden' in*with that source file; did you mean names.cc::(anonymous namespace)::hidden; waiting*" names-cc
 	told "a C++ function in other letter case" Count:x "*; did you mean count, ns::count*" names-cc
 	told "a template without arguments" twice:x "*; did you mean twice<*>, twice<*>*" names-cc
+	for form in 5 4; do
+		program=scopes-$form
+		hits "an inline namespace left out (DWARF $form)" ns::x:w 3 $program
+		hits "not left out (DWARF $form)" ns::v1::x:w 3 $program
+		hits "another namespace beside it (DWARF $form)" ns::v2::x:w 9 $program
+		hits "not the same name elsewhere (DWARF $form)" ns::y:w 4 $program
+		hits "which has its own name (DWARF $form)" other::ns::y:w 12 $program
+		hits "a static member there (DWARF $form)" ns::part::made:w 5 $program
+		hits "a function there (DWARF $form)" ns::count:x 6 $program
+		hits "with its parameters (DWARF $form)" 'ns::count(int):x' 6 $program
+		hits "its static (DWARF $form)" ns::count::calls:w 6 $program
+		hits "two inline namespaces left out (DWARF $form)" ns::bottom:w 7 $program
+		hits "the outer one (DWARF $form)" ns::deep::bottom:w 7 $program
+		hits "the inner one (DWARF $form)" ns::v1::bottom:w 7 $program
+	done
+	told "a namespace that is not inline" ns::z:w "*no variable named 'ns::z' *; did you mean ns::v2::z; waiting*" scopes-5
+	told "without debug info nobody knows" ns::bottom:w \
+		"*no variable named 'ns::bottom' *; did you mean ns::v1::deep::bottom; waiting*" scopes-bare
+	hits "an unnamed namespace left out" ns::unnamed:w 10 scopes-bare
+	hits "and written" 'ns::(anonymous namespace)::unnamed:w' 10 scopes-bare
+	hits "one outside of all others" '(anonymous namespace)::x:w' 13 scopes-bare
+	hits "the plain name" hidden:w 14 scopes-bare
+	hits "a static member of a class" counter::n:w 15 scopes-bare
+	hits "of a class in it, by a suffix" nested::n:w 16 scopes-bare
+	hits "an inline one" counter::nested::in_class:w 17 scopes-bare
+	told "a plain name of several scopes" x:w "x:w: ambiguous, 3 variables match;*" scopes-5
+	is "a plain name of several scopes: the list" "$(listed)" "ns::v1::x, scopes.cc:N, in scopes-5
+ns::v2::x, scopes.cc:N, in scopes-5
+(anonymous namespace)::x, scopes.cc:N, in scopes-5"
 else
 	skip "names of C++" "there is no C++ compiler"
 fi
@@ -86,6 +115,19 @@ is "more than the list holds: 12 and the rest" "$(listed | wc -l | tr -d ' ') $(
 told "a short name: other letter case" xy "*; did you mean Xy; waiting*" names-c
 told "a short name: nothing else" ax "*no variable named 'ax' in any module that is loaded; nm -C*" names-c
 told "near misses, the best first" Kettle "*; did you mean kettle, kettles; waiting*" names-c
+
+told "a constant that was optimised away" level "level: level was optimised away: debug information has it, *" gone
+told "with its file" gone.c::level "gone.c::level: level was optimised away: *" gone
+told "a function's constant" fill::limit "fill::limit: fill::limit was optimised away: *" gone
+hits "the same name in another function" drain::limit:w 4 gone
+hits "a static that is not optimised away" fill::kept:w 3 gone
+told "a local variable" fill::local \
+	"fill::local: fill::local is a local variable of fill (*gone.c:10), which has no fixed place in memory: *" gone
+told "one that lies on the stack" drain::place "drain::place: drain::place is a local variable of drain (*gone.c:20), *" gone
+told "a parameter" gone.c::fill::amount "gone.c::fill::amount: fill::amount is a local variable of fill (*gone.c:6), *" gone
+told "a member of one" fill::local.x "fill::local.x: fill::local is a local variable of fill *" gone
+told "its name alone may mean others" local "*no variable named 'local' *; there is a local variable of fill (*gone.c:10) \
+of that name, which has no fixed place in memory; waiting*" gone
 
 # A stripped program, with its debug file at two of the places where it is searched.
 cp "$BIN/names-stripped" "$BIN/libnames.so" "$tmp"

@@ -1,4 +1,4 @@
-/* order_library.c: a library whose BUMP writes v TIMES times; several of them define the same v. */
+/* order_library.c: a library whose BUMP writes v TIMES times; several of them define the same v, -DWEAK a weak one. */
 int v;
 
 int BUMP(void)
@@ -7,3 +7,7 @@ int BUMP(void)
 		v = i;
 	return v;
 }
+
+#ifdef WEAK
+#pragma weak v
+#endif
