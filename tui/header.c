@@ -138,10 +138,9 @@ static void values_put(struct model *model, const struct report *report)
 	current = value_text(&stats->current);
 	if (stats->last.time_ns)
 		put(model, 4, LINE_PLAIN,
-			text_format("    value %s  last written by %s, thread %d, at %.3f s; changed %" PRIu64 ", same %" PRIu64 "%s",
-				current, values->writer ? values->writer : "?", stats->last.tid,
-				(double)values->written_ns / NS_PER_S, stats->changed, stats->silent,
-				stats->unseen ? "; changed by others, too" : ""));
+			text_format("    value %s  changed %" PRIu64 ", same %" PRIu64 "%s; last by %s, thread %d, at %.3f s", current,
+				stats->changed, stats->silent, stats->unseen ? ", changed by others" : "",
+				values->writer ? values->writer : "?", stats->last.tid, (double)values->written_ns / NS_PER_S));
 	else
 		put(model, 4, LINE_PLAIN, text_format("    value %s", current));
 	free(current);

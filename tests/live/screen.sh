@@ -67,7 +67,8 @@ see '- beat' "with the callers"
 type_keys x
 see '+ ' "x: folded"
 type_keys 3
-see '^.*- .*start_thread\|^.*- .*clone' "3: the other way round"
+see '\[3 callees\]' "3: the other way round"
+see '- beat' "with the callees"
 type_keys 4
 see '  pulses *$' "4: threads by name"
 type_keys 5
