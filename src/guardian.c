@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define GUARDED_MAX 1024
@@ -37,6 +38,8 @@ struct guard {
 	guardian_rescue_fn *rescue;
 	pid_t guarded[GUARDED_MAX];
 	size_t n_guarded;
+	struct termios modes; /* of the terminal, as they were before the worker */
+	bool has_modes;
 };
 
 static void guard_forget(struct guard *guard, pid_t pid)
@@ -74,11 +77,14 @@ static void guard_rescue(struct guard *guard, int *status)
 }
 
 /* End as the worker ended. */
-static _Noreturn void guard_end(int status)
+static _Noreturn void guard_end(const struct guard *guard, int status)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	sigset_t set;
 
+	/* It could not give the terminal back. (In the background it is not ours to change.) */
+	if (sig && guard->has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp())
+		tcsetattr(STDIN_FILENO, TCSANOW, &guard->modes);
 	if (sig) {
 		signal(sig, SIG_DFL);
 		sigemptyset(&set);
@@ -112,7 +118,7 @@ static void guard_look(struct guard *guard)
 			continue;
 		guard_listen(guard);
 		guard_rescue(guard, &status);
-		guard_end(status);
+		guard_end(guard, status);
 	}
 }
 
@@ -133,7 +139,7 @@ static _Noreturn void guard_run(struct guard *guard)
 			fds[0].fd = -1;
 			guard_rescue(guard, &status);
 			if (status != WORKER_LIVES)
-				guard_end(status);
+				guard_end(guard, status);
 		}
 		guard_hear(guard);
 		guard_look(guard);
@@ -193,6 +199,8 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 	if (worker > 0) {
 		struct guard guard = {
 			.worker = worker, .pipe_fd = ends[0], .signal_fd = signal_fd, .rescue = rescue};
+
+		guard.has_modes = tcgetattr(STDIN_FILENO, &guard.modes) == 0;
 
 		close(ends[1]);
 		sigprocmask(SIG_BLOCK, &set, NULL);

@@ -90,17 +90,20 @@ static void run_put(struct model *model, const struct report *report)
 static char *watch_line(const struct model *model, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
+	uint64_t filtered = report->values ? report->values[i].filtered : 0;
 	const struct watch_sample *sample = &model->watches[i];
 	char *graph = cell_graph(sample->history, sample->n_history, model->is_utf8);
 	char *rate = sample->has_rate ? text_format("%.0f/s", sample->rate) : text_copy("-/s");
 	char *reads = model_count(sample->totals.reads, sample->totals.reads_known);
 	char *writes = model_count(sample->totals.writes, sample->totals.writes_known);
 	bool is_armed = strcmp(watch->state, "armed") == 0;
+	char *others = filtered ? text_format("  filtered %" PRIu64, filtered) : text_copy("");
 	char *line = text_format("%s %u %s  %" PRIu64 " hits %s %s r %s w %s%s%s%s%s", i == model->watch ? ">" : " ", i + 1,
 		watch->text, profile_count(report->profile, i).hits, rate, graph, reads, writes,
 		watch->compared ? watch->changed ? "  changed" : "  unchanged" : "", is_armed ? "" : "  ",
-		is_armed ? "" : watch->state, "");
+		is_armed ? "" : watch->state, others);
 
+	free(others);
 	free(graph);
 	free(rate);
 	free(reads);

@@ -495,7 +495,7 @@ static void take_change(struct model *model, const char *text)
 {
 	static const char *const accesses[] = {['r'] = "r", ['w'] = "w", ['b'] = "rw", ['x'] = "x"};
 	long watch = watch_meant(model);
-	const char *former, *colon;
+	const char *former, *colon, *filters = "";
 	size_t len;
 
 	if (watch < 0)
@@ -503,9 +503,12 @@ static void take_change(struct model *model, const char *text)
 	former = model->watch_texts[watch];
 	colon = strrchr(former, ':');
 	len = strlen(former);
-	if (colon && colon > former && colon[-1] != ':' && strspn(colon + 1, "rwx-") > 0)
+	if (colon && colon > former && colon[-1] != ':' && strspn(colon + 1, "rwx-") > 0) {
 		len = (size_t)(colon - former);
-	wish_text(model, WISH_CHANGE, text_format("%.*s:%s", (int)len, former, accesses[(unsigned char)*text]));
+		filters = colon + 1 + strspn(colon + 1, "rwx-");
+	}
+	wish_text(model, WISH_CHANGE,
+		text_format("%.*s:%s%s", (int)len, former, accesses[(unsigned char)*text], filters));
 }
 
 /* What is done with a line that was typed. */

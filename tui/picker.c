@@ -99,7 +99,8 @@ static size_t pattern_len(const char *typed)
 	const char *access = strrchr(typed, ':'), *length = strrchr(typed, '/');
 	size_t len = strlen(typed);
 
-	if (access && (access == typed || access[-1] != ':') && strspn(access + 1, "rwx-") == strlen(access + 1))
+	if (access && (access == typed || access[-1] != ':') &&
+		strchr(",", access[1 + strspn(access + 1, "rwx-")])) /* its end, or filters */
 		len = (size_t)(access - typed);
 	if (length && (size_t)(length - typed) < len && strspn(length + 1, "0123456789") > 0)
 		len = (size_t)(length - typed);

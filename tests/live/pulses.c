@@ -1,10 +1,11 @@
-/* pulses: after a line, two threads write v until the next line, each with a pause of 200 microseconds
- * between two writes; one of them from drum(), the other one from work(). Then it says "writes N". A third thread is in epoll_wait all
+/* pulses: after a line, two threads write v until the next line, each with a pause of PAUSE microseconds
+ * (first argument) between two writes; one of them from drum(), the other one from work(). Then it says "writes N". A third thread is in epoll_wait all
  * the time. After one more line it says "eintr N", how often that call was interrupted, and exits with 7. */
 #include "handshake.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -12,6 +13,7 @@ volatile long v;
 volatile long other; /* of nobody */
 static atomic_bool is_going, is_over;
 static atomic_long writes, interrupted;
+static unsigned pause_us;
 
 __attribute__((noinline)) static void drum(long value)
 {
@@ -26,7 +28,7 @@ __attribute__((noinline)) static void work(long value)
 static void *beat(void *argument)
 {
 	while (!atomic_load(&is_over)) {
-		usleep(200);
+		usleep(pause_us);
 		if (!atomic_load(&is_going))
 			continue;
 		if (argument)
@@ -49,11 +51,12 @@ static void *sleep_long(void *argument)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t beaters[2], sleeper;
 	int event = eventfd(0, 0);
 
+	pause_us = argc > 1 ? (unsigned)atoi(argv[1]) : 200;
 	pthread_create(&sleeper, NULL, sleep_long, &event);
 	pthread_create(&beaters[0], NULL, beat, NULL);
 	pthread_create(&beaters[1], NULL, beat, beaters);

@@ -39,7 +39,7 @@ settings() {
 settings before
 
 # --- views, keys, reports, sizes ---
-target "$BIN/pulses"
+target "$BIN/pulses" "${PULSE_US:-200}"
 type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
 see '> 1 v:w  0 hits' "the header has the watch"
 echo >&9
@@ -110,7 +110,7 @@ settings after
 is "the terminal is as it was" "$(cat "$tmp/stty.after")" "$(cat "$tmp/stty.before")"
 
 # --- to the shell and back; Ctrl-C ---
-target "$BIN/pulses"
+target "$BIN/pulses" "${PULSE_US:-200}"
 type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
 until_true shown '> 1 v:w  0 hits'
 type_keys C-z
@@ -129,6 +129,22 @@ settings interrupted
 is "the terminal is as it was" "$(cat "$tmp/stty.interrupted")" "$(cat "$tmp/stty.before")"
 go
 is "the target lives" $? 7
+
+# --- its worker is killed ---
+target "$BIN/pulses" "${PULSE_US:-200}"
+type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w" Enter
+until_true shown '> 1 v:w  0 hits'
+kill -9 "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")"
+until_true shown 'Killed'
+settings killed
+is "its worker is killed: the terminal is as it was" "$(cat "$tmp/stty.killed")" "$(cat "$tmp/stty.before")"
+echo >&9
+echo >&9
+go
+is "the target lives" $? 7
+tm kill-pane -t t
+tm -f /dev/null new-session -d -s t -x 100 -y 24 "PS1='\$ ' sh"
+settings before
 
 # --- terminals ---
 type_keys "clear; TERM=dumb $WATCHPROF -e counter:w -- $BIN/two; echo dumb\$?" Enter
@@ -184,7 +200,7 @@ has_tracer() {
 has_no_tracer() {
 	! has_tracer "$1"
 }
-target "$BIN/pulses"
+target "$BIN/pulses" "${PULSE_US:-200}"
 tm new-window -d -t t:9 "$WATCHPROF -p $target -e v:w"
 until_true has_tracer "$target"
 tm kill-window -t t:9

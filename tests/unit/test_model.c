@@ -497,6 +497,7 @@ static void test_picker(void **state)
 	/* An expression is taken as it is, also one that begins with a variable. */
 	assert_string_equal(type(model, &report, "+account->sum\r").text, "account->sum");
 	assert_string_equal(type(model, &report, "+acc\t/8\r").text, "account/8");
+	assert_string_equal(type(model, &report, "+acc:w,changed\r").text, "account:w,changed");
 	assert_string_equal(type(model, &report, "+0x1000/4\r").text, "0x1000/4");
 	assert_int_equal(type(model, &report, "+count\033").kind, WISH_NONE);
 	assert_true(shows(model, "[1 functions]"));
