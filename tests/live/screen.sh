@@ -28,6 +28,7 @@ type_keys() {
 see() {
 	until_true shown "$1"
 	ok $? "$2"
+	shown "$1" || tm capture-pane -p -t t | sed 's/^/# /'
 }
 
 # A shell that keeps the pane and tells what it was left with.
@@ -70,7 +71,7 @@ type_keys 3
 see '\[3 callees\]' "3: the other way round"
 see '- beat' "with the callees"
 type_keys 4
-see '  pulses *$' "4: threads by name"
+see ' pulses *$' "4: threads by name"
 type_keys 5
 see 'v = value;' "5: the source at the hottest line"
 type_keys 6
