@@ -336,6 +336,17 @@ uint64_t profile_hits(const struct profile *profile)
 	return profile->hits;
 }
 
+uint64_t profile_unknown(const struct profile *profile)
+{
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < profile->n_sites; i++) {
+		if (profile->sites[i].kind & (HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN))
+			hits += profile->sites[i].hits;
+	}
+	return hits;
+}
+
 uint64_t profile_overrun(const struct profile *profile)
 {
 	return profile->overrun;

@@ -90,6 +90,16 @@ char *report_watch_line(const struct report *report, unsigned watch)
 		w->armed_share * 100);
 }
 
+/* Hits that did not meet the filters of their watch. */
+static uint64_t filtered(const struct report *report)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; report->values && i < report->n_watches; i++)
+		n += report->values[i].filtered;
+	return n;
+}
+
 size_t report_fields(const struct report *r, struct report_field fields[REPORT_FIELDS_MAX])
 {
 	const struct report_field all[] = {
@@ -122,6 +132,8 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"trace_hits", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_hits},
 		{"trace_dropped", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_dropped},
 		{"trace_overwritten", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_overwritten},
+		{"filtered", FIELD_COUNT, "", filtered(r)},
+		{"unknown_kinds", FIELD_COUNT, "", profile_unknown(r->profile)},
 	};
 	size_t n = 0;
 

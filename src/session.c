@@ -319,6 +319,7 @@ static int take_hit(struct session *session, struct engine_note *note, struct er
 		return 0;
 	session_limit_hit(session, &note->hit);
 	passed = session_filter(session, &note->hit);
+	session_trace_values(session, &note->hit, passed);
 	values_add(session->values, &note->hit);
 	note->hit.watches = passed;
 	if (!passed)

@@ -8,6 +8,7 @@
 #include "watchprof/guardian.h"
 #include "watchprof/session.h"
 #include "watchprof/symbols.h"
+#include "watchprof/trace.h"
 #include "watchprof/tls.h"
 
 #include <sys/queue.h>
@@ -22,13 +23,6 @@ enum watch_state {
 	WATCH_UNLOADED, /* its library is gone; it may be loaded again */
 	WATCH_CLEARED, /* by the user, while the run went on */
 	WATCH_REFUSED, /* found too late for a refusal of the whole run, and cannot be armed */
-};
-
-/* What a watch of a process held at the last hit. */
-struct session_value {
-	pid_t pid; /* 0: not known */
-	uint8_t len;
-	unsigned char bytes[HIT_VALUE_BYTES];
 };
 
 /* A time that is measured piece by piece. */
@@ -97,7 +91,8 @@ struct session {
 	char **trace_modules; /* that the trace has told of */
 	size_t n_trace_modules;
 	unsigned n_dumps;
-	struct session_value trace_last[WATCHES_MAX]; /* of each watch */
+	uint64_t dumped_for; /* bit i: the first hit of watch i, which has filters, has dumped the ring */
+	struct trace_values trace_values; /* of the hit in work */
 	struct profile *profile;
 	struct values *values;
 	struct report_values *report_values; /* by watch, made anew for each report */
@@ -216,6 +211,8 @@ void session_note_armed(struct session *session);
  * or has changed; closed when the target has been let go. */
 int session_trace_open(struct session *session, struct err *err);
 void session_trace_modules(struct session *session, struct session_image *image);
+/* What a hit changed, before the values take note of it; passed: the watches that it counts for. */
+void session_trace_values(struct session *session, const struct hit *hit, uint64_t passed);
 void session_trace_hit(struct session *session, const struct hit *hit);
 void session_trace_tick(struct session *session);
 void session_trace_close(struct session *session);

@@ -108,52 +108,49 @@ void session_trace_modules(struct session *session, struct session_image *image)
 	symbols_modules(image->symbols, module_add, session);
 }
 
-/* Take note of what a watch holds now; returns what it held before, of length 0 if that is not
- * known. */
-static struct session_value value_change(
-	struct session *session, pid_t pid, const struct hit_value *value)
+static uint8_t value_put(const struct value *value, uint8_t bytes[TRACE_VALUE_MAX])
 {
-	const struct session_watch *watch = &session->watches[value->watch];
-	struct session_value *last = &session->trace_last[value->watch], former = *last;
-
-	if (!former.pid && pid == session->pid && watch->before_len == value->len &&
-		value->len <= HIT_VALUE_BYTES) {
-		former = (struct session_value){pid, value->len, {0}};
-		memcpy(former.bytes, watch->before, value->len);
-	}
-	if (former.pid != pid || watch->is_tls)
-		former.len = 0;
-	*last = (struct session_value){pid, value->len, {0}};
-	memcpy(last->bytes, value->bytes, value->len);
-	return former;
+	if (value->len > TRACE_VALUE_MAX)
+		return 0;
+	memcpy(bytes, value->bytes, value->len);
+	return (uint8_t)value->len;
 }
 
-/* The value of the first watch that was hit; the one before only where it was written. */
-static struct trace_values hit_values(struct session *session, const struct hit *hit)
+void session_trace_values(struct session *session, const struct hit *hit, uint64_t passed)
 {
-	int first = __builtin_ctzll(hit->watches);
-	struct trace_values values = {0};
+	struct trace_values *values = &session->trace_values;
+	struct value from, to;
+	unsigned first;
 
-	for (unsigned i = 0; i < hit->n_values; i++) {
-		const struct hit_value *value = &hit->values[i];
-		struct session_value former = value_change(session, hit->pid, value);
+	*values = (struct trace_values){0};
+	if (!session->trace || !session->is_tracing || !passed)
+		return;
+	first = (unsigned)__builtin_ctzll(passed);
+	values_pair(session->values, hit, first, &from, &to);
+	values->n_new = value_put(&to, values->new);
+	if (hit->kind & HIT_WRITE)
+		values->n_old = value_put(&from, values->old);
+}
 
-		if (value->watch != first)
-			continue;
-		values.n_new = value->len;
-		memcpy(values.new, value->bytes, value->len);
-		if (!(hit->kind & HIT_WRITE))
-			continue;
-		values.n_old = former.len;
-		memcpy(values.old, former.bytes, former.len);
+/* A filter fires: what led to the first hit of such a watch is kept. */
+static void dump_for_filters(struct session *session, const struct hit *hit)
+{
+	uint64_t fires = 0;
+	struct err err;
+
+	for (uint64_t left = session->options->flight ? hit->watches : 0; left; left &= left - 1) {
+		if (session->options->watches[__builtin_ctzll(left)].filters.n > 0)
+			fires |= left & -left;
 	}
-	return values;
+	if (!(fires & ~session->dumped_for))
+		return;
+	session->dumped_for |= fires;
+	if (session_trace_dump(session, &err))
+		session_warn(session, text_copy(err.text));
 }
 
 void session_trace_hit(struct session *session, const struct hit *hit)
 {
-	struct trace_values values;
-
 	if (!session->trace || !session->is_tracing)
 		return;
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
@@ -161,8 +158,8 @@ void session_trace_hit(struct session *session, const struct hit *hit)
 
 		trace_watch(session->trace, number, session->text[number]);
 	}
-	values = hit_values(session, hit);
-	trace_hit(session->trace, hit, &values);
+	trace_hit(session->trace, hit, &session->trace_values);
+	dump_for_filters(session, hit);
 }
 
 void session_trace_tick(struct session *session)
@@ -193,9 +190,6 @@ int session_trace(struct session *session, bool on, struct err *err)
 {
 	if (!session->trace)
 		return err_set(err, "there is no trace: start with --trace=FILE");
-	/* What the hits in between wrote was not seen. */
-	for (size_t i = 0; on && !session->is_tracing && i < WATCHES_MAX; i++)
-		session->trace_last[i].pid = -1;
 	session->is_tracing = on;
 	return 0;
 }

@@ -130,6 +130,10 @@ uint64_t profile_hits(const struct profile *profile);
 /* Hits of at least one watch that found no room for their site. */
 uint64_t profile_overrun(const struct profile *profile);
 
+/* Hits of which it is not known whether they read or whether they wrote; one that touched several
+ * watches counts for each, one without a site not at all. It walks all sites. */
+uint64_t profile_unknown(const struct profile *profile);
+
 /* Hits in a process. It walks all sites. */
 uint64_t profile_process_hits(const struct profile *profile, pid_t pid);
 

@@ -59,6 +59,12 @@ is "flight: kept and gone are all" "$(($(hit_lines "$tmp/ring") + went))" 1500
 is "flight: the newest are kept" "$(column "$tmp/ring" function | sed 's/.* //; s/+0x.*//')" g
 is "flight: it says how many went" "$(sed -n 's/^# overwritten\t//p' "$tmp/ring")" "$went"
 
+launch -e counter:w -e counter:w,new==1002 --trace="$tmp/ring" --flight=1M -- "$BIN/two"
+is "flight: a filter that fires dumps what led there" "$(hit_lines "$tmp/ring.1") $(tail -n 5 "$tmp/ring.1" | awk -F '\t' 'NR == 1 { print $4, $7 }')" \
+	"1001 counter:w counter:w,new==1002 0x3ea"
+is "flight: the hits that the filter left out" "$(field "$tmp/report" filtered)" 1499
+rm -f "$tmp/ring.1"
+
 target "$BIN/board"
 attach -e a:w --trace="$tmp/ring" --flight=1M --trace-format=binary --control="$tmp/socket"
 echo "a 5" >&9
