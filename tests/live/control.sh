@@ -148,6 +148,34 @@ is "a dead socket is replaced" "$(ask quit)" '{"ok":true}'
 wait "$prof"
 go
 
+# A watch that is added is armed in forked children, too.
+mkfifo "$tmp/input"
+"$WATCHPROF" -q -f --report=tsv -o "$tmp/report" --control="$socket" -e a:w -- "$BIN/offspring" <"$tmp/input" >"$tmp/said" 2>&1 &
+prof=$!
+pids="$pids $prof"
+exec 8>"$tmp/input"
+until_true has_line "$tmp/said" ready
+is "children: add" "$(ask 'add b:w' 8>&-)" '{"ok":true}'
+echo >&8
+exec 8>&-
+wait "$prof"
+is "children: all processes count" "$(total "$tmp/report" a:w) $(total "$tmp/report" b:w)" "3 15"
+
+# Reports to the standard output are written one behind the other.
+target "$BIN/board"
+"$WATCHPROF" -q --report=tsv --control="$socket" -p "$target" -e a:w >"$tmp/said" 9>&- &
+prof=$!
+pids="$pids $prof"
+ask list >/dev/null
+kill -USR1 "$prof"
+until_true has_line "$tmp/said" '^# end	running'
+ask quit >/dev/null
+wait "$prof"
+is "SIGUSR1: status" $? 0
+is "SIGUSR1: standard output has one report behind the other" "$(sed -n 's/^# end\t//p' "$tmp/said" | tr '\n' ' ')" \
+	"running ended by the control socket "
+go
+
 # Many more hits than the limit: about its number in each second, and it says so.
 target "$BIN/board" 4
 attach --max-rate=50 -e v:w -e a:w -d 2.5
