@@ -119,7 +119,7 @@ static int file_open(struct trace *trace)
 	if (trace->ring_size)
 		return dump_check(path);
 	trace->fd =
-		path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		path ? open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 			       0666)
 		     : open_standard_error();
 	return trace->fd >= 0 ? 0 : -1;
@@ -241,6 +241,9 @@ void trace_begin(struct trace *trace, uint64_t start_ns, const struct trace_abou
 	trace->form->about(place_of_head(trace), &trace->tables, about);
 	if (trace->ring_size)
 		return;
+	/* Only now: a run that is refused leaves an earlier trace as it was. (What is no file has no length.) */
+	if (trace->options.path && ftruncate(trace->fd, 0) && errno != EINVAL)
+		trace->failure = errno;
 	trace->form->thread(&trace->buffer, &trace->tables, 0);
 	trace->form->path(&trace->buffer, &trace->tables, 0);
 }

@@ -62,7 +62,7 @@ struct trace_counts {
 
 struct trace;
 
-/* Open the file, which is truncated. NULL with err set. */
+/* Open the file, which is truncated when the trace begins. NULL with err set. */
 struct trace *trace_open(
 	const struct trace_options *options, const struct trace_source *source, struct err *err);
 

@@ -96,6 +96,9 @@ is "refused: binary on a terminal" "$("$WATCHPROF" -e v --trace --trace-format=b
 	"watchprof: --trace-format=binary: give the trace a file, with --trace=FILE"
 is "refused: a ring without a file" "$("$WATCHPROF" -e v --flight=1M -- true 2>&1)" \
 	"watchprof: --flight: where shall the newest hits be written? Give --trace=FILE as well"
+echo precious >"$tmp/earlier"
+"$WATCHPROF" -q -e nobody:w --trace="$tmp/earlier" -p $$ >/dev/null 2>&1
+is "refused: an earlier trace stays" "$? $(cat "$tmp/earlier")" "125 precious"
 is "refused: no such place" "$("$WATCHPROF" -e v --trace=/no/such -- true 2>&1)" \
 	"watchprof: /no/such: the trace cannot be written there: No such file or directory"
 done_testing
