@@ -131,7 +131,7 @@ static bool variables_read(void *context, pid_t pid, char **text)
 {
 	struct lister *lister = context;
 	char bytes[65536];
-	ssize_t n;
+	ssize_t n = 0;
 
 	*text = NULL;
 	if (lister->fd < 0)

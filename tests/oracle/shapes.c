@@ -14,7 +14,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+// clang makes no clones, and does not know the word.
+#if __has_attribute(noclone)
 #define NOINLINE __attribute__((noinline, noclone))
+#else
+#define NOINLINE __attribute__((noinline))
+#endif
 
 volatile long sum;
 static jmp_buf back;
