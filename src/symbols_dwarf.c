@@ -143,6 +143,10 @@ const char *die_file(Dwarf_Die *die, Dwarf_Die *stub)
 static void candidate_declare(
 	struct candidate *candidate, Dwarf_Die *die, struct units *units, const char *function)
 {
+	/* What another definition of the same object told. */
+	free(candidate->file);
+	free(candidate->unit);
+	free(candidate->function);
 	candidate->file = copy_or_null(die_file(die, &units->stub));
 	candidate->unit = copy_or_null(units->name);
 	candidate->function = copy_or_null(function);

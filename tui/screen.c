@@ -29,6 +29,7 @@ bool screen_is_possible(const char **why)
 {
 	int status;
 	const char *cup;
+	bool can_move;
 
 	if (!isatty(STDIN_FILENO)) {
 		*why = "the input is no terminal";
@@ -39,7 +40,9 @@ bool screen_is_possible(const char **why)
 		return false;
 	}
 	cup = tigetstr("cup");
-	if (!cup || cup == (char *)-1) {
+	can_move = cup && cup != (char *)-1;
+	del_curterm(cur_term); /* newterm(3) makes its own */
+	if (!can_move) {
 		*why = "this terminal type cannot move its cursor";
 		return false;
 	}
