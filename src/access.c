@@ -104,7 +104,7 @@ struct evidence {
 	const struct dr_image *dr;
 	const struct insn_place *place; /* NULL: nothing is known of the thread */
 	struct insn_state state;
-	uint64_t touched, written, executed, noted;
+	uint64_t touched, written, executed;
 	bool is_masked_off;
 };
 
@@ -128,22 +128,19 @@ static uint8_t data_kind(struct evidence *evidence, unsigned watch)
 	return evidence->written & bit ? kind_with_write(access.kind) : access.kind;
 }
 
-/* 0: not a hit of this watch. What was noted before may be of a set of watches that is gone by now. */
+/* 0: not a hit of this watch. */
 static uint8_t watch_kind(struct evidence *evidence, unsigned watch)
 {
 	uint64_t bit = 1ULL << watch;
 	uint8_t kind;
 
-	if (evidence->noted & bit)
-		return HIT_UNKNOWN;
 	if (evidence->executed & bit)
 		return HIT_EXECUTE;
 	kind = data_kind(evidence, watch);
 	return is_asked(evidence->dr, watch, kind) ? kind : 0;
 }
 
-static struct evidence evidence_of(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6,
-	uint64_t noted)
+static struct evidence evidence_of(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6)
 {
 	uint64_t writes = dr6 & dr_slots_of(dr, ACCESS_WRITE), executes = dr6 & dr_slots_of(dr, ACCESS_EXECUTE);
 
@@ -154,15 +151,14 @@ static struct evidence evidence_of(const struct access_shot *shot, const struct 
 		.touched = dr_watches_hit(dr, dr6) | dr_watches_possible(dr, dr6),
 		.written = dr_watches_hit(dr, writes) | dr_watches_possible(dr, writes),
 		.executed = dr_watches_hit(dr, executes),
-		.noted = noted,
 	};
 }
 
 bool access_judge(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6, uint64_t counted,
 	struct hit *hit)
 {
-	struct evidence evidence = evidence_of(shot, dr, dr6, hit->watches);
-	uint64_t known = (dr->readers | dr->writers | evidence.executed | evidence.noted) & counted;
+	struct evidence evidence = evidence_of(shot, dr, dr6);
+	uint64_t known = (dr->readers | dr->writers | evidence.executed) & counted;
 
 	hit->watches = 0;
 	hit->kind = 0;

@@ -6,6 +6,7 @@
 #include "watchprof/dr_probe.h"
 #include "watchprof/engine.h"
 #include "watchprof/procfs.h"
+#include "watchprof/registers.h"
 #include "watchprof/stack.h"
 #include "watchprof/sys.h"
 #include "watchprof/thread_image.h"
@@ -35,6 +36,10 @@ struct process {
 	pid_t pid;
 	uint32_t image;
 	uint32_t generation; /* of what follows; a thread with another one has to be written */
+	uint32_t newest;     /* the last number that a generation was given */
+	uint32_t base;	     /* since then, only what is off has changed: hits of older ones are lost */
+	uint32_t full;	     /* the one with nothing off; 0: none since base */
+	uint64_t off, hook;
 	struct dr_image dr;
 	struct armed *armed; /* what differs by thread; NULL: every thread has dr */
 	struct unwinder *unwinder; /* made when the first hit needs it */
@@ -79,7 +84,7 @@ static struct process *process_add(struct engine *engine, pid_t pid)
 
 	process->pid = pid;
 	process->image = ++engine->images;
-	process->generation = 1;
+	process->generation = process->newest = process->base = 1;
 	LIST_INSERT_HEAD(&engine->processes, process, all);
 	return process;
 }
@@ -117,31 +122,6 @@ static struct accesses *process_accesses(struct process *process)
 	if (!process->accesses)
 		process->accesses = accesses_new(process_unwinder(process));
 	return process->accesses;
-}
-
-/* Write an image into a stopped thread: DR7 without the slots, addresses, DR7, DR6
- * (origins.md section 1, "Order for changing a live slot"). 0 or -errno. */
-static int registers_write(pid_t tid, const struct dr_image *dr)
-{
-	int result = sys_debugreg_set(tid, 7, 0);
-
-	for (unsigned s = 0; s < dr->n_slots && result == 0; s++) {
-		result = sys_debugreg_set(tid, s, dr->slot[s].addr);
-		if (result != -EINVAL)
-			continue;
-		/* Older kernels check the address against the length that a disabled slot had
-		 * before (kernel bug 200965): give every slot length one first. */
-		result = sys_debugreg_set(tid, 7, dr7_one_byte(dr));
-		if (result == 0)
-			result = sys_debugreg_set(tid, s, dr->slot[s].addr);
-	}
-	if (result == 0 && dr->dr7)
-		result = sys_debugreg_set(tid, 7, dr->dr7);
-	if (result == 0)
-		result = sys_debugreg_set(tid, 6, 0);
-	if (result)
-		sys_debugreg_set(tid, 7, 0); /* never half an image */
-	return result;
 }
 
 /* What a stopped thread is to be armed with. 0 or -errno; -E2BIG: its own of the variables need
@@ -230,7 +210,8 @@ static void process_renew(struct engine *engine, struct process *process)
 	process->dr = (struct dr_image){0};
 	armed_free(process->armed);
 	process->armed = NULL;
-	process->generation++;
+	process->generation = process->base = ++process->newest;
+	process->full = 0;
 	accesses_free(process->accesses);
 	process->accesses = NULL;
 	unwinder_free(process->unwinder);
@@ -255,12 +236,14 @@ static struct process *process_fork(struct engine *engine, pid_t pid, pid_t *par
 }
 
 static void release_all(struct engine *engine);
+static void spare(struct engine *engine, const struct process *process, bool is_limit);
 
 /* The emergency exit, also from a crash in the middle of anything: nothing is freed. */
 static void engine_undo(void *context)
 {
 	struct engine *engine = context;
 
+	spare(engine, NULL, false);
 	tracees_recover(engine->tracees);
 	release_all(engine);
 }
@@ -293,22 +276,6 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	return engine;
 }
 
-static int arm_error(pid_t tid, int failure, struct err *err)
-{
-	if (failure == ENOSPC)
-		return err_set(err,
-			"the hardware breakpoint slots of thread %d are in use by another tool (perf, bpftrace "
-			"or the program itself); end that one, or watch fewer bytes",
-			tid);
-	if (failure == EINVAL)
-		return err_set(err, "the kernel refuses to watch these addresses in thread %d "
-				    "(not in user memory?)", tid);
-	if (failure == E2BIG)
-		return err_set(err, "the thread-local variables of thread %d lie across more than %d debug register "
-				    "slots; watch fewer, or shorter pieces (NAME/LENGTH)", tid, DR_SLOTS);
-	return err_set(err, "the debug registers of thread %d cannot be written: %s", tid, strerror(failure));
-}
-
 /* Watches that are hit, or may be if the access was of their kind. */
 static uint64_t watches_touched(const struct thread_image *image, uint64_t dr6)
 {
@@ -316,26 +283,27 @@ static uint64_t watches_touched(const struct thread_image *image, uint64_t dr6)
 }
 
 /* Before its registers change, take note of a hit that a thread has had and not reported: its
- * DR6 speaks of the image that was written into it. */
+ * DR6 speaks of the image that was written into it. Its trap comes in any case, and has to be taken. */
 static void note_in_flight(struct engine *engine, const struct process *process, struct thread *thread,
-	uint32_t generation)
+	uint32_t base)
 {
 	struct thread_mark *mark = thread_mark(thread);
 	uint64_t dr6;
 
-	if (mark->generation == 0 || mark->generation == process->generation ||
+	if (mark->noted_dr6 || mark->generation == 0 || mark->generation == process->generation ||
 		sys_debugreg_get(thread_tid(thread), 6, &dr6) || !(dr6 & DR6_SLOT_BITS))
 		return;
-	if (mark->generation == generation)
-		mark->watches |= watches_touched(&mark->image, dr6) & ~mark->image.waiting;
-	else
-		engine->counts.lost++; /* of a set of watches that is gone */
+	mark->noted_dr6 = dr6 & DR6_SLOT_BITS;
+	mark->noted = mark->image;
+	if (mark->generation >= base)
+		return;
+	mark->noted = (struct thread_image){0};
+	engine->counts.lost++; /* of a set of watches that is gone */
 }
 
 /* Write the process's present image into all its stopped threads; those that could not be
  * stopped are written when they stop. The first failure ends it. */
-static int refresh_all(struct engine *engine, const struct process *process, uint32_t generation,
-	struct err *err)
+static int refresh_all(struct engine *engine, const struct process *process, uint32_t base, struct err *err)
 {
 	struct thread *thread = NULL;
 	int result;
@@ -343,48 +311,92 @@ static int refresh_all(struct engine *engine, const struct process *process, uin
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		if (!thread_is_stopped(thread) || thread_pid(thread) != process->pid)
 			continue;
-		note_in_flight(engine, process, thread, generation);
+		note_in_flight(engine, process, thread, base);
 		/* glibc starts threads with all signals blocked for a moment. */
 		if (!thread_is_fresh(thread) && thread_stop_signal(thread) == 0)
 			trap_mask_note(thread_tid(thread), &thread_mark(thread)->trap_mask);
 		result = thread_refresh(engine, process, thread);
 		if (result && result != -ESRCH)
-			return arm_error(thread_tid(thread), -result, err);
+			return registers_error(thread_tid(thread), -result, err);
 	}
 	return 0;
 }
 
-static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
+/* More is off: each thread is written when it stops by itself. */
+static void limit(struct process *process, const struct arming *arming, const struct dr_image *image)
+{
+	armed_free(process->armed);
+	process->armed = armed_new(arming);
+	process->dr = *image;
+	process->off = arming->off;
+	process->generation = ++process->newest;
+}
+
+/* Nothing is off any more: threads that have not been written meanwhile need not be interrupted. */
+static void spare(struct engine *engine, const struct process *process, bool is_limit)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		struct thread_mark *mark = thread_mark(thread);
+
+		mark->is_spared = is_limit && thread_pid(thread) == process->pid && mark->generation == process->full;
+	}
+}
+
+/* Write an image into all threads. On failure, what they had before. */
+static int process_arm(struct engine *engine, struct process *process, const struct arming *arming,
+	const struct dr_image *image, bool is_limit, struct err *err)
 {
 	uint64_t armed = engine->counts.threads_armed, born = engine->counts.threads_born;
-	struct process *process = process_find(engine, pid);
-	struct dr_image former, image;
-	struct armed *former_armed;
-	uint32_t generation;
+	const struct process former = *process;
 	struct err ignored;
+	int result;
+
+	process->dr = *image;
+	process->armed = armed_new(arming);
+	process->generation = is_limit ? process->full : ++process->newest;
+	result = refresh_all(engine, process, former.base, err);
+	armed_free(result ? process->armed : former.armed);
+	if (result) {
+		process->dr = former.dr;
+		process->armed = former.armed;
+		process->generation = ++process->newest;
+		refresh_all(engine, process, former.base, &ignored);
+		engine->counts.threads_armed = armed;
+		engine->counts.threads_born = born;
+	} else {
+		process->off = arming->off;
+		process->hook = arming->hook;
+		process->full = arming->off ? 0 : process->generation;
+	}
+	process->base = is_limit ? former.base : process->generation;
+	return result;
+}
+
+static int dr_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
+{
+	struct process *process = process_find(engine, pid);
+	struct dr_image image;
+	bool is_limit;
 	int result;
 
 	if (arming_plan(arming, &image, err))
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
-	former = process->dr;
-	former_armed = process->armed;
-	generation = process->generation;
-	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
-	process->dr = image;
-	process->armed = armed_new(arming);
-	process->generation++;
-	result = refresh_all(engine, process, generation, err);
-	armed_free(result ? process->armed : former_armed);
-	if (result) {
-		process->dr = former;
-		process->armed = former_armed;
-		process->generation++;
-		refresh_all(engine, process, generation, &ignored);
-		engine->counts.threads_armed = armed;
-		engine->counts.threads_born = born;
+	is_limit = arming->is_limit && process->full && arming->hook == process->hook;
+	if (is_limit && arming->off && (arming->off & process->off) == process->off) {
+		limit(process, arming, &image);
+		return 0;
 	}
+	is_limit &= !arming->off;
+	spare(engine, process, is_limit);
+	tracees_stop(engine->tracees, pid, STOP_TIMEOUT);
+	result = process_arm(engine, process, arming, &image, is_limit, err);
+	spare(engine, process, false);
+	if (result == 0 && arming->stopped)
+		arming->stopped(arming->observer, pid);
 	unwinder_flush(process_unwinder(process));
 	tracees_go(engine->tracees, pid);
 	return result;
@@ -459,7 +471,6 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 struct trap {
 	struct thread_image image; /* a copy: the thread may have been planned anew */
 	uint64_t dr6;		   /* of slots that stand for watches */
-	uint64_t noted;		   /* watches hit before a change of the image */
 	int sig;		   /* to be passed on */
 };
 
@@ -469,7 +480,7 @@ struct trap {
 static bool hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
 	const struct trap *trap, const siginfo_t *info, struct hit *hit)
 {
-	bool is_data = trap->noted || (trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE)), has_shot = false;
+	bool is_data = trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE), has_shot = false;
 	struct user_regs_struct regs;
 	struct value_pieces values;
 	struct access_shot shot;
@@ -477,7 +488,6 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	hit->time_ns = clock_now_ns();
 	if (engine->has_processors)
 		tracees_stay_awake(engine->tracees, waiting_note(&engine->waiting, hit->time_ns));
-	hit->watches = trap->noted;
 	hit->pid = event->pid;
 	hit->tid = event->tid;
 	hit->image = process->image;
@@ -504,6 +514,23 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	return hit->watches != 0;
 }
 
+/* The slots that a trap is of, and which registers they are of. Returns the watches that were touched. */
+static uint64_t trap_slots(struct engine *engine, const struct process *process, struct thread_mark *mark,
+	uint64_t dr6, struct trap *trap)
+{
+	bool is_noted = mark->noted_dr6;
+
+	trap->image = is_noted ? mark->noted : mark->image;
+	dr6 = is_noted ? mark->noted_dr6 : dr6 & DR6_SLOT_BITS;
+	mark->noted_dr6 = 0;
+	if (!is_noted && mark->generation < process->base) {
+		engine->counts.lost += dr6 != 0; /* of a set of watches that is gone */
+		return 0;
+	}
+	trap->dr6 = dr6 & thread_image_slots(&trap->image);
+	return watches_touched(&trap->image, dr6);
+}
+
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
  * after each; so its bits mean hits even where the kernel merged our signal with one that
  * was pending. The signal is ours only if its code says so. */
@@ -511,26 +538,20 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	struct hit *hit)
 {
 	struct thread_mark *mark = thread_mark(event->thread);
-	struct trap trap = {.image = mark->image, .noted = mark->watches};
+	struct trap trap = {0};
 	siginfo_t info = {0};
-	uint64_t dr6 = 0, watches = mark->watches;
+	uint64_t dr6 = 0, watches;
 
 	if (sys_siginfo_get(event->tid, &info))
 		info.si_code = TRAP_HWBKPT; /* it was killed meanwhile: nothing to pass on */
 	if (sys_debugreg_get(event->tid, 6, &dr6))
 		dr6 = 0;
-	if (mark->generation == process->generation) {
-		trap.dr6 = dr6 & thread_image_slots(&mark->image);
-		watches |= watches_touched(&mark->image, dr6);
-	} else if (dr6 & DR6_SLOT_BITS) {
-		engine->counts.lost++; /* of a set of watches that is gone */
-	}
-	if (watches & mark->image.waiting) {
-		watches &= ~mark->image.waiting;
+	watches = trap_slots(engine, process, mark, dr6, &trap);
+	if (watches & trap.image.waiting) {
+		watches &= ~trap.image.waiting;
 		mark->generation = 0; /* it has its own of the variable now: to be planned anew */
 	}
 	trap.sig = info.si_code == TRAP_HWBKPT ? 0 : SIGTRAP;
-	mark->watches = 0;
 	/* Also where the program's own SIGTRAP was pending, blocked: the kernel took that for ours and
 	 * unblocked it; blocked again, it goes back into the queue (ptrace_signal() in the kernel). */
 	if (trap.sig == 0 || watches)
@@ -597,7 +618,8 @@ static enum engine_event fork_take(struct engine *engine, const struct tracee_ev
 
 	note->image = process->image;
 	thread_refresh_late(engine, process, event->thread);
-	tracee_resume(engine->tracees, event->thread, event->sig);
+	engine->held = event->thread;
+	engine->held_sig = event->sig;
 	return ENGINE_FORK;
 }
 
@@ -623,7 +645,7 @@ static bool process_event(struct engine *engine, const struct tracee_event *even
 		*out = exec_take(engine, process, event, note);
 		return true;
 	case TRACEE_VISIT:
-		note_in_flight(engine, process, event->thread, process->generation);
+		note_in_flight(engine, process, event->thread, process->base);
 		thread_refresh_late(engine, process, event->thread);
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
@@ -701,7 +723,7 @@ static void thread_release(struct engine *engine, struct thread *thread)
 		sys_debugreg_get(thread_tid(thread), 6, &dr6);
 	if (mark->generation)
 		registers_write(thread_tid(thread), &(struct dr_image){0});
-	has_hit = (dr6 & DR6_SLOT_BITS) || mark->watches;
+	has_hit = (dr6 & DR6_SLOT_BITS) || mark->noted_dr6;
 	/* An interrupt that is still pending, or its job-control stop, may come first. */
 	for (int i = 0; has_hit && i < AWAIT_MAX && thread_stop_signal(thread) == 0; i++)
 		tracee_await(engine->tracees, thread);

@@ -361,6 +361,8 @@ static int take_fork(struct session *session, const struct engine_note *note, st
 	session_say(session, "process %d was forked by %d", note->pid, note->parent);
 	guardian_watch(session->guardian, note->pid);
 	session_take_fork(session, note->pid, note->parent, note->image);
+	if (note->parent)
+		session_remember_child(session, image_find(session, note->image), note->pid);
 	return note->parent ? 0 : session_take_image(session, note->pid, note->image, err);
 }
 

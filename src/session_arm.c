@@ -11,22 +11,86 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What watched bytes of a process are now. Returns how many are known: all or none. */
+static size_t value_read(struct session *session, const struct span *span, size_t i, pid_t pid,
+	unsigned char bytes[DR_BYTES_MAX])
+{
+	bool is_read = span->len && span->len <= DR_BYTES_MAX &&
+		sys_memory_read(pid, span->addr, bytes, span->len) == (ssize_t)span->len;
+	size_t len = is_read ? span->len : 0;
+
+	values_start(session->values, (unsigned)i, pid, bytes, len);
+	return len;
+}
+
+/* The same for the first process, and as what is compared with at the end. */
+static void value_remember(struct session *session, const struct span *span, size_t i)
+{
+	struct session_watch *watch = &session->watches[i];
+
+	watch->before_len = value_read(session, span, i, session->pid, watch->before);
+}
+
+/* All threads of a process stand and are armed: what is armed anew is read. */
+static void values_renew(void *observer, pid_t pid)
+{
+	struct session_image *image = observer;
+	struct session *session = image->session;
+	unsigned char bytes[DR_BYTES_MAX];
+
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		bool is_new = image->is_new[i] && pid == image->pid;
+
+		if (image->state[i] != WATCH_ARMED || !(is_new || session->regained >> i & 1))
+			continue;
+		if (image->modules[i])
+			values_unknown(session->values, (unsigned)i);
+		else if (is_new && image == session->main_image)
+			value_remember(session, &image->spans[i], i);
+		else
+			value_read(session, &image->spans[i], i, pid, bytes);
+	}
+}
+
+void session_remember_child(struct session *session, const struct session_image *image, pid_t pid)
+{
+	unsigned char bytes[DR_BYTES_MAX];
+
+	for (size_t i = 0; image && i < session->options->n_watches; i++) {
+		if (image->state[i] == WATCH_ARMED && !image->modules[i])
+			value_read(session, &image->spans[i], i, pid, bytes);
+	}
+}
+
+static bool is_any_new(const struct session *session, const struct session_image *image)
+{
+	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (image->is_new[i])
+			return true;
+	}
+	return false;
+}
+
 struct arming session_arming(const struct session *session, const struct session_image *image)
 {
 	return (struct arming){.spans = image->spans,
 		.text = session->text,
 		.n = session->options->n_watches,
 		.off = session_off(session),
+		.is_limit = session->is_limiting && !is_any_new(session, image),
 		.hook = image->hook,
 		.modules = image->modules,
 		.locate = tls_locate,
-		.context = image->tls};
+		.context = image->tls,
+		.stopped = values_renew,
+		.observer = (void *)image};
 }
 
 struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id)
 {
 	struct session_image *image = mem_new(1, sizeof(*image));
 
+	image->session = session;
 	image->pid = pid;
 	image->id = id;
 	image->symbols = symbols_new(pid, &session->source);
@@ -46,18 +110,6 @@ void session_image_free(struct session_image *image)
 	tls_free(image->tls);
 	symbols_free(image->symbols);
 	free(image);
-}
-
-/* What the watched bytes are now. */
-static void value_remember(struct session *session, const struct span *span, size_t i)
-{
-	struct session_watch *watch = &session->watches[i];
-	uint64_t len = span->len < DR_BYTES_MAX ? span->len : DR_BYTES_MAX;
-	ssize_t n = sys_memory_read(session->pid, span->addr, watch->before, len);
-
-	watch->before_len = n > 0 ? (size_t)n : 0;
-	if (watch->before_len == span->len)
-		values_start(session->values, (unsigned)i, session->pid, watch->before, watch->before_len);
 }
 
 void session_remember(struct session *session)
@@ -364,10 +416,6 @@ int session_arm(struct session *session, struct session_image *image, struct err
 {
 	if (plan_late(session, image, err))
 		return -1;
-	for (size_t i = 0; i < session->options->n_watches; i++) {
-		if (image->is_new[i] && image == session->main_image && !image->modules[i])
-			value_remember(session, &image->spans[i], i);
-	}
 	if (arm(session, image, err))
 		return -1;
 	take_armed(session, image);

@@ -51,6 +51,7 @@ struct session_watch {
 
 /* One program image: what exec made, and forked children share. */
 struct session_image {
+	struct session *session;
 	uint32_t id; /* the engine's number */
 	pid_t pid;   /* the process that runs it (others may have been forked from it) */
 	struct symbols *symbols;
@@ -109,9 +110,10 @@ struct session {
 	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
 	size_t adding; /* number of a watch that is being added, and 1; 0: none */
 	bool is_paused, was_paused;
+	uint64_t regained; /* bit i: watch i is armed again just now: what it holds is not what its last hit left */
 	uint64_t limited; /* bit i: watch i has had its hits of limited_second */
 	uint64_t limited_second;
-	bool was_limited;
+	bool was_limited, is_limiting; /* that changes just now, and nothing else */
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
 
 	const char *text[WATCHES_MAX];
@@ -229,6 +231,9 @@ void session_take_command(struct session *session, pid_t pid);
 
 /* Warn of a target that blocks, ignores or handles SIGTRAP in a way that hits change. */
 void session_check_traps(struct session *session);
+
+/* A forked child has a copy of its parent's memory, and has not run yet: take note of what watches hold. */
+void session_remember_child(struct session *session, const struct session_image *image, pid_t pid);
 
 /* The watched bytes as they are now count as those at the start. */
 void session_remember(struct session *session);

@@ -299,12 +299,16 @@ int session_watch_change(struct session *session, const char *text, struct err *
 int session_pause(struct session *session, bool on, struct err *err)
 {
 	bool was_paused = session->is_paused;
+	int result;
 
 	if (was_paused == on)
 		return 0;
 	session->is_paused = on;
 	session->was_paused |= on;
-	if (arm_everywhere(session, err) == 0)
+	session->regained = on ? 0 : ~session_off(session);
+	result = arm_everywhere(session, err);
+	session->regained = 0;
+	if (result == 0)
 		return 0;
 	session->is_paused = was_paused;
 	arm_former(session);
@@ -346,12 +350,16 @@ static void limit(struct session *session, uint64_t limited)
 {
 	struct err err;
 
+	session->regained = session->limited & ~limited;
 	session->limited = limited;
 	session->was_limited |= limited != 0;
+	session->is_limiting = true;
 	if (!session->is_paused && arm_everywhere(session, &err))
 		session_end(session,
 			text_format("what --max-rate had disarmed could not be armed again: %s",
 				err.text));
+	session->is_limiting = false;
+	session->regained = 0;
 }
 
 void session_limit_hit(struct session *session, const struct hit *hit)

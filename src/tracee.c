@@ -579,7 +579,7 @@ static size_t interrupt_running(struct tracees *tracees, pid_t pid)
 
 	LIST_FOREACH(thread, &tracees->all, all)
 	{
-		if (thread->state != THREAD_RUNNING || (pid && thread->pid != pid))
+		if (thread->state != THREAD_RUNNING || (pid && thread->pid != pid) || thread->mark.is_spared)
 			continue;
 		if (!thread->visit && sys_interrupt(thread->tid) == 0)
 			thread->visit = true;

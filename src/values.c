@@ -5,10 +5,12 @@
 #include "watchprof/util.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLDERS_MAX 256 /* processes times watches whose last value is remembered */
+/* Processes, or threads, times watches whose last value is remembered: then the oldest one is forgotten. */
+#define HOLDERS_MAX 65536
 
 /* The last value of a watch in one process. */
 struct holder {
@@ -17,9 +19,20 @@ struct holder {
 	struct value value;
 };
 
+static int holder_compare(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->watch != y->watch)
+		return x->watch < y->watch ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 struct values {
-	struct holder holders[HOLDERS_MAX];
-	size_t n_holders;
+	void *by_holder; /* tsearch tree */
+	struct holder **holders;
+	size_t n_holders, cap_holders;
+	size_t oldest; /* where all have a place: the one that the next takes */
 	uint64_t by_thread, without_writes; /* bit sets of watches */
 	uint64_t hits[WATCHES_MAX];
 	bool is_used[WATCHES_MAX];
@@ -31,24 +44,61 @@ struct values *values_new(void)
 	return mem_new(1, sizeof(struct values));
 }
 
+static void holder_drop(struct values *values, struct holder *holder)
+{
+	tdelete(holder, &values->by_holder, holder_compare);
+	free(holder);
+}
+
 void values_free(struct values *values)
 {
+	if (!values)
+		return;
+	for (size_t i = 0; i < values->n_holders; i++)
+		holder_drop(values, values->holders[i]);
+	free(values->holders);
 	free(values);
 }
 
-/* NULL: there are too many. */
+/* NULL: there is none. */
+static struct holder *holder_look(const struct values *values, unsigned watch, pid_t pid)
+{
+	const struct holder key = {.watch = watch, .pid = pid};
+	struct holder **found = tfind(&key, &values->by_holder, holder_compare);
+
+	return found ? *found : NULL;
+}
+
+/* A place in the list for one more: at its end, or that of the oldest one. */
+static struct holder **place_make(struct values *values)
+{
+	struct holder **place;
+
+	if (values->n_holders == HOLDERS_MAX) {
+		place = &values->holders[values->oldest];
+		values->oldest = (values->oldest + 1) % HOLDERS_MAX;
+		holder_drop(values, *place);
+		return place;
+	}
+	if (values->n_holders == values->cap_holders) {
+		values->cap_holders = values->cap_holders ? 2 * values->cap_holders : 16;
+		values->holders = mem_resize(values->holders, values->cap_holders, sizeof(*values->holders));
+	}
+	return &values->holders[values->n_holders++];
+}
+
 static struct holder *holder_find(struct values *values, unsigned watch, pid_t pid)
 {
-	struct holder *holder;
+	struct holder *holder = holder_look(values, watch, pid);
 
-	for (size_t i = 0; i < values->n_holders; i++) {
-		if (values->holders[i].watch == watch && values->holders[i].pid == pid)
-			return &values->holders[i];
-	}
-	if (values->n_holders == HOLDERS_MAX)
-		return NULL;
-	holder = &values->holders[values->n_holders++];
-	*holder = (struct holder){.watch = watch, .pid = pid};
+	if (holder)
+		return holder;
+	holder = mem_new(1, sizeof(*holder));
+	holder->watch = watch;
+	holder->pid = pid;
+	*place_make(values) = holder;
+	if (!tsearch(holder, &values->by_holder, holder_compare))
+		die("out of memory");
 	return holder;
 }
 
@@ -143,27 +193,34 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 	pid_t who = values->by_thread >> watch & 1 ? hit->tid : hit->pid;
 	struct holder *holder = holder_find(values, watch, who);
 	struct value_stats *stats = &values->stats[watch];
-	struct value former = holder ? holder->value : (struct value){0};
+	struct value former = holder->value;
 
 	if (hit->kinds[watch] & HIT_WRITE)
 		write_note(stats, hit, &former, now);
 	else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
 		unseen_note(stats, values->hits[watch]);
-	if (holder)
-		holder->value = *now;
+	holder->value = *now;
 	stats->current = *now;
 	values->is_used[watch] = true;
 }
 
-void values_forget(struct values *values, unsigned watch)
+void values_unknown(struct values *values, unsigned watch)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < values->n_holders; i++) {
-		if (values->holders[i].watch != watch)
+		if (values->holders[i]->watch == watch)
+			holder_drop(values, values->holders[i]);
+		else
 			values->holders[n++] = values->holders[i];
 	}
 	values->n_holders = n;
+	values->oldest = 0;
+}
+
+void values_forget(struct values *values, unsigned watch)
+{
+	values_unknown(values, watch);
 	values->by_thread &= ~(1ULL << watch);
 	values->without_writes &= ~(1ULL << watch);
 	values->hits[watch] = 0;
@@ -185,22 +242,22 @@ void values_start(struct values *values, unsigned watch, pid_t pid, const void *
 {
 	struct holder *holder = holder_find(values, watch, pid);
 
-	if (!holder || len > HIT_VALUE_BYTES)
+	if (len > HIT_VALUE_BYTES)
 		return;
 	holder->value.len = (uint8_t)len;
-	memcpy(holder->value.bytes, bytes, len);
+	if (len)
+		memcpy(holder->value.bytes, bytes, len);
 }
 
 void values_pair(const struct values *values, const struct hit *hit, unsigned watch, struct value *from,
 	struct value *to)
 {
 	pid_t who = values->by_thread >> watch & 1 ? hit->tid : hit->pid;
+	const struct holder *holder = holder_look(values, watch, who);
 
 	*from = *to = (struct value){0};
-	for (size_t i = 0; i < values->n_holders; i++) {
-		if (values->holders[i].watch == watch && values->holders[i].pid == who)
-			*from = values->holders[i].value;
-	}
+	if (holder)
+		*from = holder->value;
 	for (unsigned i = 0; i < hit->n_values; i++) {
 		if (hit->values[i].watch != watch)
 			continue;

@@ -38,7 +38,7 @@ void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_s
 bool access_is_entry(struct accesses *accesses, uint64_t ip);
 
 /* Set watches, kind and kinds of a hit from the slots of dr that are in dr6, for the watches that are in counted.
- * hit->watches is given as what was noted of the hit before. A watch is left out where the access was not of its kind, and put in where the
+ * A watch is left out where the access was not of its kind, and put in where the
  * instruction touched it though the processor did not say so (QEMU names one slot of several). shot may be
  * NULL: nothing is known. Returns false where watched bytes were not touched at all: the elements of a masked
  * access that lie there were masked off. */

@@ -61,6 +61,9 @@ struct arming {
 	const char *const *text; /* names the spans in messages */
 	size_t n;
 	uint64_t off;  /* bit i: span i is not watched for now */
+	/* Nothing but off is another one than at the last arming, and what is off now may still be reported
+	 * once by each thread. So no thread is interrupted that does not hit it. */
+	bool is_limit;
 	uint64_t hook; /* report when this instruction is reached; 0: no hook */
 	/* Not NULL: where modules[i] is not 0, spans[i] is a thread-local variable of the module that lies
 	 * there. Every thread has its own; the address is the offset in the module's thread-local storage. */
@@ -70,6 +73,9 @@ struct arming {
 	void (*locate)(void *context, pid_t tid, uint64_t thread_pointer, uint64_t module, uint64_t offset,
 		struct place *out);
 	void *context;
+	/* Called where it is not NULL and the arming has succeeded, before the threads that were stopped for it run. */
+	void (*stopped)(void *observer, pid_t pid);
+	void *observer;
 };
 
 struct engine_counts {

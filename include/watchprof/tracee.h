@@ -22,8 +22,12 @@ struct thread_mark {
 	uint32_t generation; /* of the registers last written into it */
 	struct thread_image image; /* these registers */
 	bool armed;	     /* something was watched in it at least once */
+	bool is_spared;	     /* tracees_stop() lets it run */
 	struct trap_mask trap_mask;
-	uint64_t watches;    /* hit before a change of the registers, reported after it */
+	/* A hit before a change of the registers, reported after it: the slots that fired (0: none is under
+	 * way), and the registers that they are of. */
+	uint64_t noted_dr6;
+	struct thread_image noted;
 };
 
 enum tracee_event_kind {

@@ -55,7 +55,10 @@ void values_free(struct values *values);
 /* The number goes to another watch. */
 void values_forget(struct values *values, unsigned watch);
 
-/* What a watch of a process holds before its first hit, or after what is no hit of it. */
+/* What the watch holds is not known any more, in no process and no thread; what was counted stays. */
+void values_unknown(struct values *values, unsigned watch);
+
+/* What a watch of a process holds before its first hit, or after what is no hit of it. len 0: that is not known. */
 void values_start(struct values *values, unsigned watch, pid_t pid, const void *bytes, size_t len);
 
 /* Of this watch each thread has its own: what it holds is kept by thread. */

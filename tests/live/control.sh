@@ -126,6 +126,33 @@ is "quit: how it ended" "$(field "$tmp/report" end)" "ended by the control socke
 is "a paused run is not complete" "$(field "$tmp/report" complete) $(field "$tmp/report" sampled)" "no yes"
 go
 
+# What was written while nothing was watched is no change that somebody else made.
+target "$BIN/board"
+attach --control="$socket" -e a:rw -e a:w,changed
+write_times a 3
+settled a:rw 6 "pause: before it"
+ask pause >"$tmp/answer"
+write_times a 5
+ask resume >"$tmp/answer"
+write_times a 2
+settled a:rw 10 "pause: after it"
+ask quit >"$tmp/answer"
+wait "$prof"
+is "pause: every write has changed it, and nobody else has" \
+	"$(awk -F '\t' '$1 == "# value" && $2 == "a:rw" && ($3 == "changed" || $3 == "unseen") { print $3, $4 }' "$tmp/report" | sort | tr '\n' ' ')" \
+	"changed 5 unseen 0 "
+is "pause: the filter has the value" "$(total "$tmp/report" a:w,changed)" 5
+go
+
+# Writes that are under way when the set of watches changes are no reads.
+target "$BIN/hammer" 4
+attach --control="$socket" -e word:r
+tell start
+ask pause resume pause resume pause resume pause resume pause resume pause resume pause resume quit >"$tmp/answer"
+wait "$prof"
+is "no write is taken for a read" "$(grep -c '"ok":true' "$tmp/answer") $(total "$tmp/report" word:r)" "15 0"
+go
+
 touch "$tmp/file"
 launch --control="$tmp/file" -e a:w -- "$BIN/four"
 is "no socket: refused" "$message" "watchprof: --control: $tmp/file is there and is no socket; give another name"
@@ -188,5 +215,14 @@ is "--max-rate: it is told" "$(field "$tmp/report" sampled) $(field "$tmp/report
 is "--max-rate: three seconds of it" "$(total "$tmp/report" v:w | awk '{ print ($1 >= 150 && $1 <= 166) ? "150-166" : $1 }')" "150-166"
 is "--max-rate: the share of time" "$(awk -F '\t' '$1 == "# watch" && $2 == "v:w" { print ($12 > 0 && $12 < 0.9) ? "less" : $12 }' "$tmp/report")" less
 is "--max-rate: all the time" "$(awk -F '\t' '$1 == "# watch" && $2 == "a:w" { print $12 }' "$tmp/report")" 1.000000
+go
+
+# A thread that waits is not interrupted all the time: it would begin to wait anew each time.
+target "$BIN/hammer" 2 1500
+attach --max-rate=50 -e word:w
+tell start
+until_true has_lines '^timeout' 2
+ok $? "--max-rate: long waits of other threads end"
+leave
 go
 done_testing

@@ -28,6 +28,9 @@ is "-n counts what passed" "$(field "$tmp/report" hits)" 7
 launch -e "phase:w,changed" -e phase:w -- "$BIN/values"
 is "a watch beside it has all" "$(total "$tmp/report" phase:w,changed) $(total "$tmp/report" phase:w)" "30 60"
 is "its own values are those of all writes" "$(awk -F '\t' '$2 == "phase:w,changed" && $3 == "silent" { print $4 }' "$tmp/report")" 30
+# A forked child has its parent's value.
+launch -f -e v:w,changed -e v:w -- "$BIN/heirs" 20
+is "changed: in forked children, too" "$(total "$tmp/report" v:w,changed) $(total "$tmp/report" v:w)" "60 120"
 "$WATCHPROF" --report -e phase:w,new==99 -- "$BIN/values" >"$tmp/text" 2>/dev/null
 matches "no hit passed: the text report says why" "$(grep 'self-test' "$tmp/text")" "  0 hits: no access met the filters; self-test: *"
 is "no hit passed: how many there were" "$(grep filtered "$tmp/text")" "  60 more filtered"

@@ -329,6 +329,92 @@ static void test_failed_rearm_with_hit_in_flight(void **state)
 	in_flight_play(fake_hit_late, 1, span_b, true);
 }
 
+/* Turn watch 0 at A and watch 1 at B off as --max-rate does. */
+static int limit(struct engine *engine, uint64_t off, struct err *err)
+{
+	const struct span spans[] = {{A, 8, ACCESS_READ_WRITE}, {B, 4, ACCESS_READ_WRITE}};
+	static const char *const text[] = {"a", "b"};
+
+	return engine_dr.arm(engine, P,
+		&(struct arming){.spans = spans, .text = text, .n = 2, .off = off, .is_limit = true}, err);
+}
+
+/* Who does not hit what is off is neither interrupted nor written. */
+static void test_limit(void **state)
+{
+	struct engine *engine = engine_on(3);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(limit(engine, 0, &err), 0); /* the first arming reaches everybody */
+	fake_trace_clear();
+	assert_int_equal(limit(engine, 2, &err), 0);
+	fake_hit(P, 2);
+	assert_hit(engine, P, 1);
+	assert_int_equal(limit(engine, 3, &err), 0);
+	for (pid_t tid = P; tid < P + 3; tid++)
+		assert_int_equal(fake_armed(tid), tid == P ? 1 : 5); /* one slot, or two */
+	assert_string_equal(fake_trace(P + 1), "");
+	fake_hit(P + 1, 1); /* its last one */
+	assert_hit(engine, P + 1, 2);
+	assert_int_equal(fake_armed(P + 1), 0);
+	assert_quiet(engine);
+	assert_int_equal(engine_dr.counts(engine).lost, 0);
+	fake_trace_clear();
+	assert_int_equal(limit(engine, 0, &err), 0);
+	assert_string_equal(fake_trace(P + 2), "");
+	for (pid_t tid = P; tid < P + 3; tid++) {
+		assert_int_equal(fake_armed(tid), 5);
+		fake_hit(tid, 2);
+		assert_hit(engine, tid, 1);
+	}
+	engine_end(engine);
+}
+
+/* The registers cannot be had again: each thread has what it had, and all are let go. */
+static void test_limit_fails(void **state)
+{
+	struct engine *engine = engine_on(2);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(limit(engine, 0, &err), 0);
+	assert_int_equal(limit(engine, 1, &err), 0);
+	fake_hit(P, 2);
+	assert_hit(engine, P, 1);
+	fake_fail(FAKE_DR_SET, 4, ENOSPC);
+	assert_int_equal(limit(engine, 0, &err), -1);
+	assert_int_equal(fake_armed(P), 1);
+	assert_int_equal(fake_armed(P + 1), 5);
+	fake_hit(P + 1, 2);
+	assert_hit(engine, P + 1, 1);
+	engine_end(engine);
+}
+
+static void stopped(void *observer, pid_t pid)
+{
+	*(int *)observer += pid == P && !fake_is_running(P) && !fake_is_running(P + 1) && fake_armed(P + 1) == 1;
+}
+
+/* The observer is called while all threads stand, and not where the arming has failed. */
+static void test_observer(void **state)
+{
+	const struct span span = {A, 8, ACCESS_READ_WRITE};
+	struct engine *engine = engine_on(2);
+	static const char *const text[] = {"a"};
+	int calls = 0;
+	struct arming arming = {.spans = &span, .text = text, .n = 1, .stopped = stopped, .observer = &calls};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(engine_dr.arm(engine, P, &arming, &err), 0);
+	assert_int_equal(calls, 1);
+	fake_fail(FAKE_DR_SET, 7, ENOSPC);
+	assert_int_equal(engine_dr.arm(engine, P, &arming, &err), -1);
+	assert_int_equal(calls, 1);
+	engine_end(engine);
+}
+
 /* New threads. */
 
 static void test_new_thread_is_armed(void **state)
@@ -654,6 +740,9 @@ int main(void)
 		TEST(stale_thread_has_hit),
 		TEST(rearm_with_hit_in_flight),
 		TEST(failed_rearm_with_hit_in_flight),
+		TEST(limit),
+		TEST(limit_fails),
+		TEST(observer),
 		TEST(new_thread_is_armed),
 		TEST(new_thread_ends_unseen),
 		TEST(new_thread_cannot_be_armed),

@@ -203,6 +203,11 @@ static void test_wait_without_spare(void **state)
 	engine_end(engine);
 }
 
+static void turns_deaf(pid_t tid)
+{
+	fake_thread(tid)->is_deaf = true;
+}
+
 /* A hit of a thread's own and a hit of the slot that waits, both not yet reported when all is armed anew. */
 static void test_rearm_with_hits_in_flight(void **state)
 {
@@ -221,6 +226,25 @@ static void test_rearm_with_hits_in_flight(void **state)
 	assert_quiet(engine);
 	assert_int_equal(engine_dr.counts(engine).lost, 0);
 	engine_end(engine);
+}
+
+/* The trap of a slot that waits is under way when all is armed anew and the run ends: it is swallowed. */
+static void test_waiting_trap_noted(void **state)
+{
+	struct places places = {0};
+	struct engine *engine = engine_on(1);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(arm_own(engine, &places, &err), 0);
+	fake_hit_late(P, 1);
+	fake_at(FAKE_CONT, 1, turns_deaf);
+	places.addr[0] = 0x10000;
+	assert_int_equal(arm_own(engine, &places, &err), 0);
+	fake_thread(P)->is_deaf = false;
+	engine_end(engine);
+	assert_int_equal(fake_thread(P)->delivered[SIGTRAP], 0);
+	assert_true(fake_is_running(P));
 }
 
 static bool failure_play(enum fake_request what, int error, unsigned k)
@@ -336,6 +360,7 @@ int main(void)
 		TEST(wait_for_nothing),
 		TEST(wait_without_spare),
 		TEST(rearm_with_hits_in_flight),
+		TEST(waiting_trap_noted),
 		TEST(arm_fails_at_each_step),
 		TEST(due_fails_at_each_step),
 		TEST(exec_forgets),

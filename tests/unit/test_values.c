@@ -187,6 +187,51 @@ static void test_text(void **state)
 	}
 }
 
+/* Of many processes each is remembered, and at last the oldest is not. */
+static void test_many(void **state)
+{
+	enum { N = 65536 };
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	for (pid_t pid = 1; pid <= N; pid++)
+		hit(values, pid, HIT_WRITE, 1);
+	for (pid_t pid = N; pid >= 1; pid--)
+		hit(values, pid, HIT_WRITE, 2);
+	assert_int_equal(stats_of(values).changed, N);
+	hit(values, N + 1, HIT_WRITE, 1);
+	hit(values, 1, HIT_WRITE, 3);
+	hit(values, 3, HIT_WRITE, 3);
+	stats = stats_of(values);
+	assert_int_equal(stats.changed, N + 1);
+	assert_int_equal(stats.silent, 0);
+	assert_int_equal(stats.writes, 2 * N + 3);
+	values_free(values);
+}
+
+/* What was counted stays, what comes next is compared with nothing. */
+static void test_unknown(void **state)
+{
+	struct values *values = values_new();
+	struct value_stats stats;
+
+	(void)state;
+	hit(values, 5, HIT_WRITE, 1);
+	hit(values, 5, HIT_WRITE, 2);
+	values_unknown(values, 0);
+	hit(values, 5, HIT_READ, 3);
+	hit(values, 5, HIT_WRITE, 3);
+	values_start(values, 0, 5, NULL, 0);
+	hit(values, 5, HIT_WRITE, 4);
+	stats = stats_of(values);
+	assert_int_equal(stats.writes, 4);
+	assert_int_equal(stats.changed, 1);
+	assert_int_equal(stats.silent, 1);
+	assert_int_equal(stats.unseen, 0);
+	values_free(values);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -198,6 +243,8 @@ int main(void)
 		cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_top_is_bounded),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,17 @@
+/* registers: the debug registers of one thread. */
+#ifndef WATCHPROF_REGISTERS_H
+#define WATCHPROF_REGISTERS_H
+
+#include "watchprof/dr.h"
+#include "watchprof/err.h"
+
+#include <sys/types.h>
+
+/* Write an image into a stopped thread: DR7 without the slots, addresses, DR7, DR6
+ * (origins.md section 1, "Order for changing a live slot"). 0 or -errno. */
+int registers_write(pid_t tid, const struct dr_image *dr);
+
+/* Say why a thread could not be armed, from the errno; or E2BIG: what is its own takes too many slots. -1. */
+int registers_error(pid_t tid, int failure, struct err *err);
+
+#endif
