@@ -29,6 +29,13 @@ static struct json_object *json_field(const struct report_field *field)
 	return NULL;
 }
 
+static struct json_object *json_value(const struct report_value_field *field)
+{
+	if (!field->text)
+		return json_count(field->count);
+	return field->is_number ? json_object_new_double_s(strtod(field->text, NULL), field->text) : json_text(field->text);
+}
+
 /* null where none are known. */
 static struct json_object *json_values(const struct report *report, unsigned i)
 {
@@ -37,7 +44,7 @@ static struct json_object *json_values(const struct report *report, unsigned i)
 	struct json_object *object = n ? json_object_new_object() : NULL;
 
 	for (size_t k = 0; k < n; k++)
-		json_put(object, fields[k].key, fields[k].text ? json_text(fields[k].text) : json_count(fields[k].count));
+		json_put(object, fields[k].key, json_value(&fields[k]));
 	report_value_free(fields, n);
 	return object;
 }

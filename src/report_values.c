@@ -5,16 +5,36 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOP_TEXT_MAX 5 /* values shown to people */
 
-/* "0x2a (42) x 7, ..." of the first n values. */
-static char *top_text(const struct value_stats *stats, size_t n)
+char *report_value(const struct report_values *values, const struct value *value)
 {
+	return value_text(value, values->type, values->places.name ? &values->places : NULL);
+}
+
+/* Numbers of no known type are shown in decimal alone where they are the ends of a range. */
+static bool is_plain(const struct report_values *values, const struct value *value)
+{
+	enum value_kind kind = value_kind_of(value, values->type);
+
+	return kind == VALUE_OTHER || kind == VALUE_SIGNED || kind == VALUE_UNSIGNED || kind == VALUE_FLOAT;
+}
+
+static char *bound_text(const struct report_values *values, const struct value *value)
+{
+	return is_plain(values, value) ? value_number_text(value, values->type) : report_value(values, value);
+}
+
+/* "42 x 7, ..." of the first n values. */
+static char *top_text(const struct report_values *values, size_t n)
+{
+	const struct value_stats *stats = &values->stats;
 	char *list = text_copy("");
 
 	for (size_t i = 0; i < stats->n_top && i < n; i++) {
-		char *value = value_text(&stats->top[i].value);
+		char *value = report_value(values, &stats->top[i].value);
 		char *longer = text_format("%s%s%s x %" PRIu64, list, i ? ", " : "", value, stats->top[i].writes);
 
 		free(value);
@@ -34,6 +54,14 @@ static void put_text(struct report_value_field *fields, size_t *n, const char *k
 	fields[(*n)++] = (struct report_value_field){.key = key, .text = text};
 }
 
+/* Infinity is no number in JSON. */
+static void put_bound(const struct report_values *values, struct report_value_field *fields, size_t *n, const char *key,
+	const struct value *value)
+{
+	put_text(fields, n, key, bound_text(values, value));
+	fields[*n - 1].is_number = is_plain(values, value) && !strstr(fields[*n - 1].text, "inf");
+}
+
 static size_t last_fields(const struct report_values *values, struct report_value_field *fields, size_t n)
 {
 	const struct value_stats *stats = &values->stats;
@@ -43,9 +71,9 @@ static size_t last_fields(const struct report_values *values, struct report_valu
 	put_count(fields, &n, "last_tid", (uint64_t)stats->last.tid);
 	put_text(fields, &n, "last_time",
 		text_format("%.6f", (double)values->written_ns / NS_PER_S));
-	put_text(fields, &n, "last_from", value_text(&stats->last.from));
-	put_text(fields, &n, "last_to", value_text(&stats->last.to));
-	put_text(fields, &n, "frequent", top_text(stats, VALUES_TOP_MAX));
+	put_text(fields, &n, "last_from", report_value(values, &stats->last.from));
+	put_text(fields, &n, "last_to", report_value(values, &stats->last.to));
+	put_text(fields, &n, "frequent", top_text(values, VALUES_TOP_MAX));
 	put_count(fields, &n, "others", stats->others);
 	return n;
 }
@@ -59,7 +87,7 @@ size_t report_value_fields(const struct report_values *values, struct report_val
 		put_count(fields, &n, "filtered", values->filtered);
 	if (!values->is_known)
 		return n;
-	put_text(fields, &n, "current", value_text(&stats->current));
+	put_text(fields, &n, "current", report_value(values, &stats->current));
 	put_count(fields, &n, "writes", stats->writes);
 	put_count(fields, &n, "changed", stats->changed);
 	put_count(fields, &n, "silent", stats->silent);
@@ -69,8 +97,8 @@ size_t report_value_fields(const struct report_values *values, struct report_val
 		put_count(fields, &n, "unseen_last", stats->unseen_last);
 	}
 	if (stats->has_range) {
-		put_count(fields, &n, "min", stats->min);
-		put_count(fields, &n, "max", stats->max);
+		put_bound(values, fields, &n, "min", &stats->min);
+		put_bound(values, fields, &n, "max", &stats->max);
 	}
 	return stats->last.time_ns ? last_fields(values, fields, n) : n;
 }
@@ -84,8 +112,8 @@ void report_value_free(struct report_value_field *fields, size_t n)
 static void last_text(FILE *out, const struct report_values *values)
 {
 	const struct value_stats *stats = &values->stats;
-	char *from = value_text(&stats->last.from), *to = value_text(&stats->last.to);
-	char *top = top_text(stats, TOP_TEXT_MAX);
+	char *from = report_value(values, &stats->last.from), *to = report_value(values, &stats->last.to);
+	char *top = top_text(values, TOP_TEXT_MAX);
 
 	fputs("  last write by ", out);
 	text_escape(out, values->writer ? values->writer : "?");
@@ -100,6 +128,15 @@ static void last_text(FILE *out, const struct report_values *values)
 	free(from);
 }
 
+static void range_text(FILE *out, const struct report_values *values)
+{
+	char *min = bound_text(values, &values->stats.min), *max = bound_text(values, &values->stats.max);
+
+	fprintf(out, "; written between %s and %s", min, max);
+	free(max);
+	free(min);
+}
+
 void report_value_text(FILE *out, const struct report_values *values)
 {
 	const struct value_stats *stats = &values->stats;
@@ -109,13 +146,13 @@ void report_value_text(FILE *out, const struct report_values *values)
 		fprintf(out, "  %" PRIu64 " more filtered\n", values->filtered);
 	if (!values->is_known)
 		return;
-	current = value_text(&stats->current);
+	current = report_value(values, &stats->current);
 	fprintf(out, "  value %s", current);
 	free(current);
 	if (stats->writes)
 		fprintf(out, "; %" PRIu64 " writes changed it, %" PRIu64 " did not", stats->changed, stats->silent);
 	if (stats->has_range)
-		fprintf(out, "; written between %" PRIu64 " and %" PRIu64, stats->min, stats->max);
+		range_text(out, values);
 	fputc('\n', out);
 	if (stats->last.time_ns)
 		last_text(out, values);

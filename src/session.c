@@ -91,6 +91,7 @@ void session_profile_begin(struct session *session)
 	for (size_t i = 0; i < session->options->n_watches; i++) {
 		if (!(session->options->watches[i].access & ACCESS_WRITE))
 			values_without_writes(session->values, (unsigned)i);
+		values_type(session->values, (unsigned)i, &session->watches[i].type);
 	}
 	session->report_values = mem_new(WATCHES_MAX, sizeof(*session->report_values));
 	profile_blame(session->profile, &session->options->blame);
@@ -704,6 +705,8 @@ static void session_fini(struct session *session)
 	session_trace_free(session);
 	for (size_t i = 0; i < session->options->n_watches; i++)
 		free(session->watches[i].object);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		value_type_fini(&session->watches[i].type);
 	session_watches_end(session);
 	for (size_t i = 0; i < session->n_warnings; i++)
 		free(session->warnings[i]);

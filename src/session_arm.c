@@ -177,6 +177,18 @@ static int take_refused(struct session *session, struct session_image *image, si
 	return 0;
 }
 
+/* What is kept of a watch's values goes on where the type is the one that it was. */
+static void type_take(struct session *session, size_t i, const struct value_type *type)
+{
+	struct value_type *own = &session->watches[i].type;
+	bool is_same = own->kind == type->kind && own->size == type->size;
+
+	value_type_fini(own);
+	*own = value_type_copy(type);
+	if (!is_same)
+		values_type(session->values, (unsigned)i, own);
+}
+
 /* One watch was found in an image: the report shows it where it was found first. */
 static void take_found(struct session *session, struct session_image *image, size_t i, char *object)
 {
@@ -188,6 +200,7 @@ static void take_found(struct session *session, struct session_image *image, siz
 	if (image == session->main_image || !watch->object) {
 		free(watch->object);
 		watch->object = object;
+		type_take(session, i, symbols_type(image->symbols));
 	} else {
 		free(object);
 	}
@@ -213,6 +226,16 @@ static void take_warnings(struct session *session, struct session_image *image)
 		session_warn(session, text_escaped(warning));
 }
 
+/* Can a watch that was found be watched, with its filters? */
+static int found_check(struct session *session, struct session_image *image, size_t i, struct err *err)
+{
+	const struct watch *watch = &session->options->watches[i];
+
+	if (filters_check(watch->text, &watch->filters, symbols_type(image->symbols), image->spans[i].len, err))
+		return -1;
+	return image->modules[i] ? tls_check(image->tls, image->modules[i], watch->text, err) : 0;
+}
+
 /* What a watch means in an image, which is whether it can be watched, too. */
 static enum resolve_result resolve(struct session *session, struct session_image *image, size_t i, char **object,
 	struct err *err)
@@ -222,8 +245,7 @@ static enum resolve_result resolve(struct session *session, struct session_image
 		image->symbols, watch, &image->spans[i], &image->modules[i], object, err);
 
 	take_warnings(session, image);
-	if (result != RESOLVE_FOUND || !image->modules[i] ||
-		tls_check(image->tls, image->modules[i], watch->text, err) == 0)
+	if (result != RESOLVE_FOUND || found_check(session, image, i, err) == 0)
 		return result;
 	free(*object);
 	image->modules[i] = 0;

@@ -34,6 +34,7 @@ struct session_clock {
 /* A watch as the report shows it: as it was found in the first process that had it. */
 struct session_watch {
 	char *object; /* what the name was resolved to */
+	struct value_type type; /* of it */
 	unsigned slots;
 	bool was_told; /* that it is pending */
 	/* The watched bytes when it was armed, and whether they differ at the end. */

@@ -81,6 +81,14 @@ void session_report_end(const struct session *session, struct report *report)
 	session_report_trace(session, report);
 }
 
+/* Of what lies at an address now in the first process; for pointers. */
+static char *place_name(void *context, uint64_t addr)
+{
+	const struct session *session = context;
+
+	return session->main_image ? symbols_name(session->main_image->symbols, addr) : NULL;
+}
+
 static void values_report(const struct session *session, size_t i)
 {
 	struct report_values *values = &session->report_values[i];
@@ -89,6 +97,8 @@ static void values_report(const struct session *session, size_t i)
 	values->has_filters = session->options->watches[i].filters.n > 0;
 	values->filtered = session->watches[i].filtered;
 	values->is_known = values_stats(session->values, (unsigned)i, &values->stats);
+	values->type = &session->watches[i].type;
+	values->places = (struct value_places){place_name, (void *)session};
 	if (!values->is_known || !values->stats.last.time_ns)
 		return;
 	loc = profile_find(session->profile, values->stats.last.image, values->stats.last.addr);

@@ -131,6 +131,7 @@ static void install(
 	/* One that comes again goes on. */
 	if (i < session->own.n_watches && strcmp(session->own.watches[i].text, watch->text)) {
 		values_forget(session->values, (unsigned)i);
+		value_type_fini(&session->watches[i].type);
 		session->watches[i].filtered = 0;
 	}
 	session->own.watches[i] = *watch;
@@ -154,6 +155,8 @@ static void uninstall(struct session *session, size_t i, const struct former *fo
 	number_reset(session, i, former->n_watches == i ? WATCH_PENDING : WATCH_CLEARED);
 	if (former->n_watches == i)
 		free(session->watches[i].object);
+	if (former->n_watches == i)
+		value_type_fini(&session->watches[i].type);
 	if (former->n_watches == i)
 		session->watches[i] = (struct session_watch){0};
 }

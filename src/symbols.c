@@ -193,6 +193,19 @@ struct loader symbols_loader(struct symbols *symbols)
 	return loader;
 }
 
+/* The name of a symbol without its version, demangled, owned by the caller. */
+static char *symbol_name(const char *raw)
+{
+	char *name = text_copy(raw), *demangled;
+
+	name[strcspn(name, "@")] = '\0';
+	demangled = name_demangle(name);
+	if (!demangled)
+		return name;
+	free(name);
+	return demangled;
+}
+
 /* The object that an address lies in: its name, owned by the caller, and its end; NULL: none is known. */
 static char *object_at(struct symbols *symbols, uint64_t addr, uint64_t *end)
 {
@@ -201,18 +214,31 @@ static char *object_at(struct symbols *symbols, uint64_t addr, uint64_t *end)
 	GElf_Sym symbol;
 	const char *raw =
 		module ? dwfl_module_addrinfo(module, addr, &offset, &symbol, NULL, NULL, NULL) : NULL;
-	char *name, *demangled;
 
 	if (!raw || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size)
 		return NULL;
 	*end = addr - offset + symbol.st_size;
-	name = text_copy(raw);
-	name[strcspn(name, "@")] = '\0';
-	demangled = name_demangle(name);
-	if (!demangled)
+	return symbol_name(raw);
+}
+
+char *symbols_name(struct symbols *symbols, uint64_t addr)
+{
+	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	GElf_Off offset;
+	GElf_Sym symbol;
+	const char *raw =
+		module ? dwfl_module_addrinfo(module, addr, &offset, &symbol, NULL, NULL, NULL) : NULL;
+	char *name, *text;
+
+	/* The nearest one before it is not its name. */
+	if (!raw || !*raw || (offset && offset >= symbol.st_size))
+		return NULL;
+	name = symbol_name(raw);
+	if (!offset)
 		return name;
+	text = text_format("%s+0x%" PRIx64, name, (uint64_t)offset);
 	free(name);
-	return demangled;
+	return text;
 }
 
 /* A watch that reaches beyond the object it begins in. */

@@ -3,8 +3,8 @@
 #include "watchprof/values.h"
 
 #include "watchprof/util.h"
+#include "watchprof/value_text.h"
 
-#include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,7 @@ struct values {
 	uint64_t hits[WATCHES_MAX];
 	bool is_used[WATCHES_MAX];
 	struct value_stats stats[WATCHES_MAX];
+	const struct value_type *types[WATCHES_MAX];
 };
 
 struct values *values_new(void)
@@ -107,19 +108,6 @@ static bool is_same(const struct value *a, const struct value *b)
 	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
-static bool is_number(const struct value *value)
-{
-	return value->len == 1 || value->len == 2 || value->len == 4 || value->len == 8;
-}
-
-static uint64_t number_of(const struct value *value)
-{
-	uint64_t number = 0;
-
-	memcpy(&number, value->bytes, value->len);
-	return number;
-}
-
 /* Count a value, and keep those that were written most in front. */
 static void top_count(struct value_stats *stats, const struct value *value)
 {
@@ -142,22 +130,32 @@ static void top_count(struct value_stats *stats, const struct value *value)
 	}
 }
 
-static void range_extend(struct value_stats *stats, const struct value *value)
+/* Does a come before b? */
+static bool is_less(const struct value *a, const struct value *b, const struct value_type *type)
 {
-	uint64_t number;
+	struct value_number x, y;
+	int order;
 
-	if (!is_number(value))
+	return value_number(a, type, &x) && value_number(b, type, &y) && value_number_order(&x, &y, &order) && order < 0;
+}
+
+static void range_extend(struct value_stats *stats, const struct value *value, const struct value_type *type)
+{
+	struct value_number number;
+	int order;
+
+	/* What is not even in order with itself is not a number. */
+	if (!value_number(value, type, &number) || !value_number_order(&number, &number, &order))
 		return;
-	number = number_of(value);
-	if (!stats->has_range || number < stats->min)
-		stats->min = number;
-	if (!stats->has_range || number > stats->max)
-		stats->max = number;
+	if (!stats->has_range || is_less(value, &stats->min, type))
+		stats->min = *value;
+	if (!stats->has_range || is_less(&stats->max, value, type))
+		stats->max = *value;
 	stats->has_range = true;
 }
 
 static void write_note(struct value_stats *stats, const struct hit *hit, const struct value *from,
-	const struct value *to)
+	const struct value *to, const struct value_type *type)
 {
 	stats->writes++;
 	if (from->len) {
@@ -171,7 +169,7 @@ static void write_note(struct value_stats *stats, const struct hit *hit, const s
 	stats->last.addr = hit->frames[0] - 1;
 	stats->last.from = *from;
 	stats->last.to = *to;
-	range_extend(stats, to);
+	range_extend(stats, to, type);
 	top_count(stats, to);
 }
 
@@ -196,7 +194,7 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 	struct value former = holder->value;
 
 	if (hit->kinds[watch] & HIT_WRITE)
-		write_note(stats, hit, &former, now);
+		write_note(stats, hit, &former, now, values->types[watch]);
 	else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
 		unseen_note(stats, values->hits[watch]);
 	holder->value = *now;
@@ -226,6 +224,13 @@ void values_forget(struct values *values, unsigned watch)
 	values->hits[watch] = 0;
 	values->is_used[watch] = false;
 	values->stats[watch] = (struct value_stats){0};
+	values->types[watch] = NULL;
+}
+
+void values_type(struct values *values, unsigned watch, const struct value_type *type)
+{
+	values->types[watch] = type;
+	values->stats[watch].has_range = false;
 }
 
 void values_by_thread(struct values *values, unsigned watch)
@@ -247,6 +252,7 @@ void values_start(struct values *values, unsigned watch, pid_t pid, const void *
 	holder->value.len = (uint8_t)len;
 	if (len)
 		memcpy(holder->value.bytes, bytes, len);
+	value_mask(&holder->value, values->types[watch]);
 }
 
 void values_pair(const struct values *values, const struct hit *hit, unsigned watch, struct value *from,
@@ -263,6 +269,7 @@ void values_pair(const struct values *values, const struct hit *hit, unsigned wa
 			continue;
 		to->len = hit->values[i].len;
 		memcpy(to->bytes, hit->values[i].bytes, to->len);
+		value_mask(to, values->types[watch]);
 	}
 }
 
@@ -277,6 +284,7 @@ void values_add(struct values *values, const struct hit *hit)
 		if (!(hit->watches >> value->watch & 1))
 			continue;
 		memcpy(now.bytes, value->bytes, value->len);
+		value_mask(&now, values->types[value->watch]);
 		watch_note(values, hit, value->watch, &now);
 	}
 }
@@ -285,17 +293,4 @@ bool values_stats(const struct values *values, unsigned watch, struct value_stat
 {
 	*out = values->stats[watch];
 	return values->is_used[watch];
-}
-
-char *value_text(const struct value *value)
-{
-	char text[2 * HIT_VALUE_BYTES + 1];
-
-	if (!value->len)
-		return text_copy("?");
-	if (is_number(value))
-		return text_format("0x%" PRIx64 " (%" PRIu64 ")", number_of(value), number_of(value));
-	for (unsigned i = 0; i < value->len; i++)
-		snprintf(text + 2 * (size_t)i, 3, "%02x", value->bytes[i]);
-	return text_copy(text);
 }

@@ -138,7 +138,7 @@ static void values_put(struct model *model, const struct report *report)
 
 	if (!values || !values->is_known)
 		return;
-	current = value_text(&stats->current);
+	current = report_value(values, &stats->current);
 	if (stats->last.time_ns)
 		put(model, 4, LINE_PLAIN,
 			text_format("    value %s  changed %" PRIu64 ", same %" PRIu64 "%s; last by %s, thread %d, at %.3f s", current,

@@ -29,9 +29,9 @@ static void build(struct model *model, const struct report *report)
 	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
 }
 
-static char *top_text(const struct value_stats *stats, size_t i)
+static char *top_text(const struct report_values *values, size_t i)
 {
-	return i < stats->n_top ? value_text(&stats->top[i].value) : text_copy("[others]");
+	return i < values->stats.n_top ? report_value(values, &values->stats.top[i].value) : text_copy("[others]");
 }
 
 static void format(struct model *model, const struct report *report, size_t i, struct view_row *out)
@@ -40,7 +40,7 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	const struct value_stats *stats = &values->stats;
 	uint64_t writes = i < stats->n_top ? stats->top[i].writes : stats->others;
 	double share = stats->writes ? (double)writes / (double)stats->writes : 0;
-	char *text = top_text(stats, i), *safe = cell_safe(text, model->is_utf8);
+	char *text = top_text(values, i), *safe = cell_safe(text, model->is_utf8);
 
 	*out = (struct view_row){.cells = {text_format("%zu", i + 1), cell_bar(share, BAR_WIDTH, model->is_utf8),
 					 text_format("%.1f%%", share * 100), model_count(writes, true), safe},

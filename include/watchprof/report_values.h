@@ -2,6 +2,7 @@
 #ifndef WATCHPROF_REPORT_VALUES_H
 #define WATCHPROF_REPORT_VALUES_H
 
+#include "watchprof/value_text.h"
 #include "watchprof/values.h"
 
 #include <stdbool.h>
@@ -17,20 +18,26 @@ struct report_values {
 	uint64_t filtered; /* hits that the watch's filters left out: they are in no other count of hits */
 	bool is_known;	   /* what follows */
 	struct value_stats stats;
+	const struct value_type *type; /* NULL: not known */
+	struct value_places places;    /* where pointers point; name NULL: not known */
 	const char *writer;  /* function of the last write; NULL: unknown */
 	uint64_t written_ns; /* from the start of the run to the last write */
 };
 
-/* Keys are stable. text NULL: the field is the number. */
+/* Keys are stable. text NULL: the field is the count. */
 struct report_value_field {
 	const char *key;
 	char *text;
+	bool is_number; /* the text is a number, as JSON has it */
 	uint64_t count;
 };
 
 /* The fields of a watch; returns their number. report_value_free() frees their texts. */
 size_t report_value_fields(const struct report_values *values, struct report_value_field *fields);
 void report_value_free(struct report_value_field *fields, size_t n);
+
+/* One of the values as every output shows it, safe for a terminal, owned by the caller. */
+char *report_value(const struct report_values *values, const struct value *value);
 
 /* Some lines for people. */
 void report_value_text(FILE *out, const struct report_values *values);

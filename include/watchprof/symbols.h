@@ -76,6 +76,10 @@ void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
  * they are large: while nothing is stopped. Other modules' are read when they are needed. */
 void symbols_warm(struct symbols *symbols);
 
+/* The variable or function that has an address, as "name" or "name+0x10", owned by the caller; NULL: nothing that has
+ * a name does. */
+char *symbols_name(struct symbols *symbols, uint64_t addr);
+
 /* How far an address lies in its function; 0 where that is not known. */
 uint64_t symbols_offset(struct symbols *symbols, uint64_t addr);
 

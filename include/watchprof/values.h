@@ -41,19 +41,24 @@ struct value_stats {
 		struct value from, to;
 	} last; /* the last write; time_ns 0: none */
 	bool has_range;
-	uint64_t min, max; /* of values written, unsigned; for lengths of 1, 2, 4 and 8 bytes */
+	struct value min, max; /* of values written, where they are numbers */
 	struct value_count top[VALUES_TOP_MAX]; /* most written first */
 	size_t n_top;
 	uint64_t others; /* writes of values that found no place in top */
 };
 
 struct values;
+struct value_type;
 
 struct values *values_new(void);
 void values_free(struct values *values);
 
 /* The number goes to another watch. */
 void values_forget(struct values *values, unsigned watch);
+
+/* What the bytes of a watch mean; type must live as long as the values, or until another is set. NULL: not known.
+ * Bits that are not of a bit-field tell nothing. */
+void values_type(struct values *values, unsigned watch, const struct value_type *type);
 
 /* What the watch holds is not known any more, in no process and no thread; what was counted stays. */
 void values_unknown(struct values *values, unsigned watch);
@@ -76,8 +81,5 @@ void values_add(struct values *values, const struct hit *hit);
 
 /* The picture of a watch; false: no hit of it had values. */
 bool values_stats(const struct values *values, unsigned watch, struct value_stats *out);
-
-/* A value as text: "0x2a (42)", longer ones as bytes in hexadecimal, "?" where it is not known. The caller frees it. */
-char *value_text(const struct value *value);
 
 #endif

@@ -17,10 +17,10 @@ for depth in 32 0; do
 30
 1
 30
-0x1e (30)
+30
 store
-0x1e (30)
-0x1e (30)"
+30
+30"
 	is "--stack=$depth: the values that have a place" "$(value phase:w frequent | tr ',' '\n' | grep -c ' x 2$')" 16
 	is "--stack=$depth: the others" "$(value phase:w others)" 28
 	matches "--stack=$depth: when" "$(value phase:w last_time)" "[0-9]*.[0-9]*"
@@ -30,7 +30,7 @@ launch -e wide -- "$BIN/values"
 is "sixteen bytes in two slots" "$(for key in writes changed silent last_to; do value wide $key; done)" "2
 1
 1
-ffffffffffffffffffffffffffffffff"
+\"\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\\\\xff\""
 
 launch -e outside -- "$BIN/values"
 is "the kernel writes: reads tell" \
@@ -38,7 +38,7 @@ is "the kernel writes: reads tell" \
 3
 5
 0
-0x9 (9)"
+9"
 "$WATCHPROF" --report -e outside -- "$BIN/values" >"$tmp/text" 2>/dev/null
 matches "the kernel writes: the text report" "$(grep 'without a counted access' "$tmp/text")" \
 	"  changed 2 times at least without a counted access (the kernel, or another process): found by hits 3 to 5"

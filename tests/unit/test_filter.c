@@ -2,6 +2,7 @@
 #include "watchprof/filter.h"
 
 #include "watchprof/util.h"
+#include "watchprof/value_type.h"
 #include "watchprof/values.h"
 
 #include <setjmp.h>
@@ -23,12 +24,12 @@ static struct filters parsed(const char *text)
 }
 
 /* Does a write from one value to another, of len bytes, meet the filters? */
-static bool meets(const char *text, uint64_t from, uint64_t to, uint8_t len)
+static bool meets_typed(const char *text, uint64_t from, uint64_t to, uint8_t len, const struct value_type *type)
 {
 	struct filters filters = parsed(text), copy = filters_copy(&filters);
 	struct value before = {.len = len}, after = {.len = len};
 	struct filter_facts facts = {
-		.is_write = true, .from = &before, .to = &after, .thread = "worker-3", .function = "parse_line"};
+		.is_write = true, .from = &before, .to = &after, .thread = "worker-3", .function = "parse_line", .type = type};
 	bool result;
 
 	memcpy(before.bytes, &from, sizeof(from));
@@ -38,6 +39,99 @@ static bool meets(const char *text, uint64_t from, uint64_t to, uint8_t len)
 	filters_fini(&copy);
 	filters_fini(&filters);
 	return result;
+}
+
+static bool meets(const char *text, uint64_t from, uint64_t to, uint8_t len)
+{
+	return meets_typed(text, from, to, len, NULL);
+}
+
+static struct value_name names[] = {{(char *)"IDLE", 0}, {(char *)"BUSY", 2}, {(char *)"GONE", -1}};
+
+static const struct value_type has_sign = {.kind = VALUE_SIGNED, .size = 4}, no_sign = {.kind = VALUE_UNSIGNED, .size = 4},
+			       real = {.kind = VALUE_FLOAT, .size = 4}, truth = {.kind = VALUE_BOOL, .size = 4},
+			       phase = {.kind = VALUE_ENUM, .name = (char *)"enum phase", .size = 4, .names = names, .n_names = 3},
+			       field = {.kind = VALUE_UNSIGNED, .size = 4, .bit_size = 2, .bit_offset = 4};
+
+static void test_typed(void **state)
+{
+	static const struct {
+		const char *text;
+		const struct value_type *type;
+		uint64_t to;
+		bool meets;
+	} cases[] = {
+		{"new<0", &has_sign, 0xffffffff, true},
+		{"new<0", &no_sign, 0xffffffff, false},
+		{"new>100", &has_sign, 0xffffffff, false},
+		{"new==-1", &has_sign, 0xffffffff, true},
+		{"new==-1", &no_sign, 0xffffffff, true},
+		{"new==0xffffffff", &has_sign, 0xffffffff, true},
+		{"new==4294967295", &has_sign, 0xffffffff, false},
+		{"new>-0", &has_sign, 0, false},
+		{"new==-0", &has_sign, 0, true},
+		{"new>1.5", &has_sign, 2, true},
+		{"new>1.5", &has_sign, 1, false},
+		{"new>-1.5", &has_sign, 0xffffffff, true},
+		{"new==BUSY", &phase, 2, true},
+		{"new==BUSY", &phase, 0, false},
+		{"new>IDLE", &phase, 2, true},
+		{"new<IDLE", &phase, 0xffffffff, true},
+		{"new==GONE", &phase, 0xffffffff, true},
+		{"new==2", &phase, 2, true},
+		{"new==true", &truth, 1, true},
+		{"new!=false", &truth, 0, false},
+		{"new>1.5", &real, 0x40000000, true},	/* 2 */
+		{"new==1.5", &real, 0x3fc00000, true},
+		{"new<=-1.5", &real, 0xbfc00000, true},
+		{"new<0", &real, 0xbfc00000, true},
+		{"new>1e30", &real, 0x7f800000, true},	/* infinity */
+		{"new!=0", &real, 0x7fc00000, false},	/* not a number: in no order */
+		{"new==0x2", &real, 0x40000000, true},
+		{"new==3", &field, 0x30, true},
+		{"new==3", &field, 0xffffffff, true},
+		{"new==-1", &field, 0x30, true},
+		{"new==BUSY", &has_sign, 2, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		if (meets_typed(cases[i].text, 0, cases[i].to, 4, cases[i].type) != cases[i].meets)
+			fail_msg("case %zu: %s", i, cases[i].text);
+	}
+}
+
+static void test_check(void **state)
+{
+	static const struct {
+		const char *text;
+		const struct value_type *type;
+		uint64_t len;
+		const char *message;
+	} cases[] = {
+		{"new==BUSY", &phase, 4, NULL},
+		{"new==1.5", &has_sign, 4, NULL},
+		{"changed", NULL, 16, NULL},
+		{"new==1", NULL, 8, NULL},
+		{"new==true", &truth, 4, NULL},
+		{"new==NONE", &phase, 4, "v:w: 'NONE' in a filter is no number, and enum phase has no such name; it has IDLE, BUSY, GONE"},
+		{"old!=BUSY", NULL, 4, "v:w: 'BUSY' in a filter is no number, and the type of the variable has no names"},
+		{"new==1", NULL, 16,
+			"v:w: new and old are compared as numbers, and the 16 bytes are none; name a member or an element, or "
+			"give a length of 1, 2, 4 or 8"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct filters filters = parsed(cases[i].text);
+		struct err err = {0};
+		int result = filters_check("v:w", &filters, cases[i].type, cases[i].len, &err);
+
+		assert_int_equal(result, cases[i].message ? -1 : 0);
+		if (cases[i].message)
+			assert_string_equal(err.text, cases[i].message);
+		filters_fini(&filters);
+	}
 }
 
 static void test_numbers(void **state)
@@ -101,7 +195,7 @@ static void test_unknown(void **state)
 static void test_refused(void **state)
 {
 	static const char *const texts[] = {"", "changed,", ",changed", "changes", "changed=1", "new", "new=3", "new==",
-		"new==x", "new==3x", "new== 3", "new==+3", "old=>3", "thread", "thread=", "func", "func!=a",
+		"new==-x", "new==1.5.2", "new==1x5", "new==-", "new==a-b", "new==3x", "new== 3", "new==+3", "old=>3", "thread", "thread=", "func", "func!=a",
 		"new==99999999999999999999"};
 
 	(void)state;
@@ -120,6 +214,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_typed),
+		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_refused),
 	};

@@ -2,6 +2,7 @@
 #include "watchprof/values.h"
 
 #include "watchprof/util.h"
+#include "watchprof/value_type.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +59,8 @@ static void test_changed_and_silent(void **state)
 	assert_int_equal(stats.changed, 1);
 	assert_int_equal(stats.silent, 1);
 	assert_int_equal(stats.unseen, 0);
-	assert_int_equal(stats.min, 1);
-	assert_int_equal(stats.max, 3);
+	assert_int_equal(stats.min.bytes[0], 1);
+	assert_int_equal(stats.max.bytes[0], 3);
 	assert_int_equal(stats.last.addr, 0x1000);
 	assert_int_equal(stats.last.from.bytes[0], 1);
 	assert_int_equal(stats.last.to.bytes[0], 3);
@@ -165,26 +166,46 @@ static void test_top_is_bounded(void **state)
 	values_free(values);
 }
 
-static void test_text(void **state)
+/* The range is that of the type. */
+static void test_range(void **state)
 {
-	static const struct {
-		struct value value;
-		const char *text;
-	} cases[] = {
-		{{0}, "?"},
-		{{1, {0xff}}, "0xff (255)"},
-		{{4, {1, 0, 0, 0x80}}, "0x80000001 (2147483649)"},
-		{{8, {0}}, "0x0 (0)"},
-		{{3, {1, 2, 0xab}}, "0102ab"},
-	};
+	const struct value_type number = {.kind = VALUE_SIGNED, .size = 4}, chars = {.kind = VALUE_CHARS, .size = 16};
+	struct values *values = values_new();
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char *text = value_text(&cases[i].value);
+	values_type(values, 0, &number);
+	hit(values, 5, HIT_WRITE, 5);
+	hit(values, 5, HIT_WRITE, (uint32_t)-3);
+	assert_int_equal(stats_of(values).min.bytes[0], 0xfd);
+	assert_int_equal(stats_of(values).max.bytes[0], 5);
+	values_type(values, 0, NULL); /* another program has another type */
+	assert_false(stats_of(values).has_range);
+	hit(values, 5, HIT_WRITE, 9);
+	assert_int_equal(stats_of(values).min.bytes[0], 9);
+	values_type(values, 0, &chars);
+	hit(values, 5, HIT_WRITE, 9);
+	assert_true(stats_of(values).has_range); /* four of sixteen characters are a number */
+	values_free(values);
+}
 
-		assert_string_equal(text, cases[i].text);
-		free(text);
-	}
+/* Other fields of the byte that change are nothing to tell. */
+static void test_bit_field(void **state)
+{
+	const struct value_type field = {.kind = VALUE_UNSIGNED, .size = 4, .bit_size = 3, .bit_offset = 4};
+	struct values *values = values_new();
+	uint32_t before = 0xff3;
+
+	(void)state;
+	values_type(values, 0, &field);
+	values_start(values, 0, 5, &before, sizeof(before));
+	hit(values, 5, HIT_WRITE, 0x7f);
+	assert_int_equal(stats_of(values).silent, 1);
+	hit(values, 5, HIT_WRITE, 0x6f);
+	hit(values, 5, HIT_READ, 0x60);
+	assert_int_equal(stats_of(values).changed, 1);
+	assert_int_equal(stats_of(values).unseen, 0);
+	assert_int_equal(stats_of(values).n_top, 2);
+	values_free(values);
 }
 
 /* Of many processes each is remembered, and at last the oldest is not. */
@@ -242,9 +263,10 @@ int main(void)
 		cmocka_unit_test(test_by_thread),
 		cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_top_is_bounded),
-		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_bit_field),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
