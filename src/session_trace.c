@@ -96,7 +96,7 @@ static void begin(struct session *session)
 	}
 	free(tids);
 	for (size_t i = 0; i < session->options->n_watches; i++)
-		trace_watch(session->trace, (unsigned)i, session->text[i]);
+		trace_watch(session->trace, (unsigned)i, session->text[i], &session->watches[i].type);
 }
 
 void session_trace_modules(struct session *session, struct session_image *image)
@@ -156,7 +156,7 @@ void session_trace_hit(struct session *session, const struct hit *hit)
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
 		unsigned number = (unsigned)__builtin_ctzll(left);
 
-		trace_watch(session->trace, number, session->text[number]);
+		trace_watch(session->trace, number, session->text[number], &session->watches[number].type);
 	}
 	trace_hit(session->trace, hit, &session->trace_values);
 	dump_for_filters(session, hit);

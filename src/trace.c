@@ -253,11 +253,15 @@ void trace_module(struct trace *trace, const char *path, const char *build_id)
 	trace->form->module(place_of_head(trace), path, build_id);
 }
 
-void trace_watch(struct trace *trace, unsigned number, const char *text)
+void trace_watch(struct trace *trace, unsigned number, const char *text, const struct value_type *type)
 {
-	if (trace->tables.watch_raw[number] && strcmp(trace->tables.watch_raw[number], text) == 0)
+	const struct value_type *former = &trace->tables.watch_type[number];
+
+	if (trace->tables.watch_raw[number] && strcmp(trace->tables.watch_raw[number], text) == 0 &&
+		former->kind == type->kind && former->size == type->size && former->n_names == type->n_names)
 		return;
 	tables_watch(&trace->tables, number, text);
+	tables_type(&trace->tables, number, type);
 	if (!trace->ring_size)
 		trace->form->watch(&trace->buffer, &trace->tables, number);
 }

@@ -61,6 +61,9 @@ static const struct {
 	{"A", "JSON text: this record"},
 	{"M", "module: path text, build_id text"},
 	{"W", "watch: number, text"},
+	{"V", "what the values of a watch mean: number, kind (0 unknown 1 signed 2 unsigned 3 float 4 bool 5 characters "
+	      "6 pointer 7 enum), bytes, bits of a bit-field or 0, its lowest bit, name text, names of an enum, for each "
+	      "its text and its number (zigzag)"},
 	{"T", "thread, numbered from 0 on: pid, tid, comm text"},
 	{"L", "place, numbered from 0 on: address, offset in function, line, function text, file "
 	      "text, module text"},
@@ -114,6 +117,30 @@ static void binary_module(struct trace_bytes *out, const char *path, const char 
 	record_end(out, begin);
 }
 
+/* One that has a sign, near 0 in few bytes. */
+static void put_signed(struct trace_bytes *out, int64_t number)
+{
+	put_number(out, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+}
+
+static void put_type(struct trace_bytes *out, const struct value_type *type, unsigned number)
+{
+	size_t begin = record_begin(out, TYPE_TYPE);
+
+	put_number(out, number);
+	put_number(out, type->kind);
+	put_number(out, type->size);
+	put_number(out, type->bit_size);
+	put_number(out, type->bit_offset);
+	put_text(out, type->name);
+	put_number(out, type->n_names);
+	for (size_t i = 0; i < type->n_names; i++) {
+		put_text(out, type->names[i].name);
+		put_signed(out, type->names[i].value);
+	}
+	record_end(out, begin);
+}
+
 static void binary_watch(
 	struct trace_bytes *out, const struct trace_tables *tables, unsigned number)
 {
@@ -122,6 +149,7 @@ static void binary_watch(
 	put_number(out, number);
 	put_text(out, tables->watch_raw[number]);
 	record_end(out, begin);
+	put_type(out, &tables->watch_type[number], number);
 }
 
 static void binary_thread(
@@ -176,7 +204,7 @@ static void binary_hit(
 
 	bytes_put(out, (char[]){TYPE_HIT, 0}, 2);
 	begin = out->len;
-	put_number(out, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
+	put_signed(out, step);
 	put_number(out, record->thread);
 	put_number(out, record->watches);
 	put_number(out, record->kind);

@@ -142,6 +142,41 @@ static void take_watch(struct decoder *decoder)
 	free(text);
 }
 
+static int64_t get_signed(struct decoder *decoder)
+{
+	uint64_t number = get_number(decoder);
+
+	return (int64_t)(number >> 1 ^ -(number & 1));
+}
+
+/* The names of an enum. Each has two bytes at least. */
+static void take_names(struct decoder *decoder, struct value_type *type)
+{
+	size_t n = get_below(decoder, decoder->record.len / 2);
+
+	type->names = n ? mem_new(n, sizeof(*type->names)) : NULL;
+	while (type->n_names < n && !decoder->is_bad) {
+		char *name = get_text(decoder);
+
+		type->names[type->n_names++] = (struct value_name){name ? name : text_copy(""), get_signed(decoder)};
+	}
+}
+
+static void take_type(struct decoder *decoder)
+{
+	unsigned number = (unsigned)get_below(decoder, WATCHES_MAX - 1);
+	struct value_type type = {.kind = (enum value_kind)get_below(decoder, VALUE_ENUM)};
+
+	type.size = get_number(decoder);
+	type.bit_size = (unsigned)get_below(decoder, 64);
+	type.bit_offset = (unsigned)get_below(decoder, 7);
+	type.name = get_text(decoder);
+	take_names(decoder, &type);
+	if (!decoder->is_bad)
+		tables_type(&decoder->tables, number, &type);
+	value_type_fini(&type);
+}
+
 static void take_thread(struct decoder *decoder)
 {
 	pid_t pid = (pid_t)get_below(decoder, INT32_MAX),
@@ -195,9 +230,8 @@ static void take_hit(struct decoder *decoder)
 {
 	struct trace_tables *tables = &decoder->tables;
 	struct trace_record record;
-	uint64_t step = get_number(decoder);
 
-	record.time_ns = tables->last_ns + (step >> 1 ^ -(step & 1));
+	record.time_ns = tables->last_ns + (uint64_t)get_signed(decoder);
 	record.thread = (uint32_t)get_below(decoder, UINT32_MAX);
 	record.watches = get_number(decoder);
 	record.kind = (uint8_t)get_below(decoder, UINT8_MAX);
@@ -244,6 +278,7 @@ static const struct {
 	{TYPE_ABOUT, take_about},
 	{TYPE_MODULE, take_module},
 	{TYPE_WATCH, take_watch},
+	{TYPE_TYPE, take_type},
 	{TYPE_THREAD, take_thread},
 	{TYPE_LOC, take_loc},
 	{TYPE_PATH, take_path},

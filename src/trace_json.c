@@ -127,6 +127,17 @@ static void json_value(struct trace_bytes *out, const char *key, const uint8_t *
 	bytes_format(out, ",\"%s\":\"%s\"", key, text);
 }
 
+/* The same by its type. */
+static void json_typed(struct trace_bytes *out, const char *key, char *text)
+{
+	char *json = text ? trace_json_string(text) : NULL;
+
+	bytes_format(out, ",\"%s\":", key);
+	bytes_text(out, json ? json : "null");
+	free(json);
+	free(text);
+}
+
 static void json_path(
 	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_path *path)
 {
@@ -166,6 +177,8 @@ static void json_hit(
 	bytes_format(out, "],\"kind\":\"%s\"", trace_kind(record->kind));
 	json_value(out, "old", record->values.old, record->values.n_old);
 	json_value(out, "new", record->values.new, record->values.n_new);
+	json_typed(out, "old_value", tables_value(tables, record->watches, record->values.old, record->values.n_old));
+	json_typed(out, "new_value", tables_value(tables, record->watches, record->values.new, record->values.n_new));
 	bytes_text(out, ",\"place\":");
 	bytes_text(out, path->n ? tables->locs[tables->path_locs[path->first]].json : "null");
 	if (tables->with_stack)

@@ -4,6 +4,7 @@
 #define WATCHPROF_TRACE_PRIVATE_H
 
 #include "watchprof/trace.h"
+#include "watchprof/value_type.h"
 #include "watchprof/watch.h"
 
 #define TRACE_MAGIC   "WPTRACE\n"
@@ -51,6 +52,7 @@ struct trace_record {
 };
 
 struct trace_tables {
+	struct value_type watch_type[WATCHES_MAX];
 	char *watch_text[WATCHES_MAX], *watch_json[WATCHES_MAX], *watch_raw[WATCHES_MAX];
 	struct trace_loc *locs;
 	size_t n_locs, cap_locs;
@@ -65,6 +67,14 @@ struct trace_tables {
 };
 
 void tables_watch(struct trace_tables *tables, unsigned number, const char *text);
+
+/* What its values mean. */
+void tables_type(struct trace_tables *tables, unsigned number, const struct value_type *type);
+
+/* A value of a hit of these watches (that of the first of them) by its type, owned by the caller; NULL: its type is not
+ * known. */
+char *tables_value(const struct trace_tables *tables, uint64_t watches, const uint8_t *bytes, size_t n);
+
 uint32_t tables_loc(struct trace_tables *tables, const struct loc *loc, uint64_t offset);
 uint32_t tables_path(struct trace_tables *tables, const uint32_t *locs, uint16_t n, uint8_t end);
 uint32_t tables_thread(struct trace_tables *tables, pid_t pid, pid_t tid, const char *comm);
@@ -109,6 +119,7 @@ enum trace_type {
 	TYPE_ABOUT = 'A',
 	TYPE_MODULE = 'M',
 	TYPE_WATCH = 'W',
+	TYPE_TYPE = 'V',
 	TYPE_THREAD = 'T',
 	TYPE_LOC = 'L',
 	TYPE_PATH = 'P',

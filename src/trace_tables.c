@@ -2,6 +2,7 @@
  * formats share. It reads and writes no file. */
 #include "trace_private.h"
 #include "watchprof/util.h"
+#include "watchprof/value_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -85,6 +86,23 @@ void tables_watch(struct trace_tables *tables, unsigned number, const char *text
 	tables->watch_json[number] = trace_json_string(text);
 }
 
+void tables_type(struct trace_tables *tables, unsigned number, const struct value_type *type)
+{
+	value_type_fini(&tables->watch_type[number]);
+	tables->watch_type[number] = value_type_copy(type);
+}
+
+char *tables_value(const struct trace_tables *tables, uint64_t watches, const uint8_t *bytes, size_t n)
+{
+	const struct value_type *type = watches ? &tables->watch_type[__builtin_ctzll(watches)] : NULL;
+	struct value value = {.len = (uint8_t)n};
+
+	if (n > sizeof(value.bytes))
+		return NULL;
+	memcpy(value.bytes, bytes, n);
+	return value_kind_of(&value, type) == VALUE_OTHER ? NULL : value_text(&value, type, NULL);
+}
+
 static char *keep(const char *text)
 {
 	return text ? text_copy(text) : NULL;
@@ -155,6 +173,7 @@ void tables_free(struct trace_tables *tables)
 {
 	tables_reset(tables);
 	for (size_t i = 0; i < WATCHES_MAX; i++) {
+		value_type_fini(&tables->watch_type[i]);
 		free(tables->watch_raw[i]);
 		free(tables->watch_text[i]);
 		free(tables->watch_json[i]);

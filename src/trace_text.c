@@ -82,14 +82,16 @@ static void text_reset(struct trace_bytes *out)
 	(void)out;
 }
 
-static void text_value(struct trace_bytes *out, const uint8_t *bytes, size_t n)
+static void text_value(struct trace_bytes *out, const struct trace_tables *tables, uint64_t watches,
+	const uint8_t *bytes, size_t n)
 {
-	char text[3 + 2 * TRACE_VALUE_MAX] = "-";
+	char *typed = tables_value(tables, watches, bytes, n), text[3 + 2 * TRACE_VALUE_MAX] = "-";
 
-	if (n > 0)
+	if (n > 0 && !typed)
 		trace_value(bytes, n, text);
 	bytes_text(out, "\t");
-	bytes_text(out, text);
+	bytes_text(out, typed ? typed : text);
+	free(typed);
 }
 
 static void text_path(
@@ -130,8 +132,8 @@ static void text_hit(
 	}
 	bytes_text(out, "\t");
 	bytes_text(out, trace_kind(record->kind));
-	text_value(out, record->values.old, record->values.n_old);
-	text_value(out, record->values.new, record->values.n_new);
+	text_value(out, tables, record->watches, record->values.old, record->values.n_old);
+	text_value(out, tables, record->watches, record->values.new, record->values.n_new);
 	bytes_text(out, "\t");
 	bytes_text(out, path->n ? tables->locs[tables->path_locs[path->first]].text : "?");
 	if (tables->with_stack)

@@ -7,6 +7,7 @@
 #include "watchprof/err.h"
 #include "watchprof/hit.h"
 #include "watchprof/profile.h"
+#include "watchprof/value_type.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,8 +74,8 @@ void trace_begin(struct trace *trace, uint64_t start_ns, const struct trace_abou
 void trace_module(struct trace *trace, const char *path, const char *build_id);
 void trace_thread(struct trace *trace, pid_t pid, pid_t tid, const char *comm);
 
-/* The text of watch number i; again whenever it has another one. */
-void trace_watch(struct trace *trace, unsigned number, const char *text);
+/* The text of watch number i, and what its values mean; again whenever it has another one. */
+void trace_watch(struct trace *trace, unsigned number, const char *text, const struct value_type *type);
 
 /* One hit. values may be NULL. Never waits for a reader. */
 void trace_hit(struct trace *trace, const struct hit *hit, const struct trace_values *values);

@@ -21,7 +21,7 @@ is "text: by function" "$(column "$tmp/trace" function | sed 's/+0x.*//')" '1000
 500 g'
 is "text: kinds" "$(column "$tmp/trace" kind)" "1500 w"
 is "text: each write's old value is the former one's new one" "$(awk -F '\t' '
-	/^#/ { next } { bad += n++ && $6 != last; last = $7 } END { print bad + 0, last }' "$tmp/trace")" "0 0x7d0"
+	/^#/ { next } { bad += n++ && $6 != last; last = $7 } END { print bad + 0, last }' "$tmp/trace")" "0 2000"
 is "text: watches" "$(column "$tmp/trace" watch)" "1500 counter:w"
 is "text: tasks" "$(column "$tmp/trace" task | sed 's/-[0-9]*$//')" "1500 two"
 is "text: paths" "$(column "$tmp/trace" path | sed 's/+0x[0-9a-f]*//g; s/ < main.*/ < main/')" '1000 f < main
@@ -61,7 +61,7 @@ is "flight: it says how many went" "$(sed -n 's/^# overwritten\t//p' "$tmp/ring"
 
 launch -e counter:w -e counter:w,new==1002 --trace="$tmp/ring" --flight=1M -- "$BIN/two"
 is "flight: a filter that fires dumps what led there" "$(hit_lines "$tmp/ring.1") $(tail -n 5 "$tmp/ring.1" | awk -F '\t' 'NR == 1 { print $4, $7 }')" \
-	"1001 counter:w counter:w,new==1002 0x3ea"
+	"1001 counter:w counter:w,new==1002 1002"
 is "flight: the hits that the filter left out" "$(field "$tmp/report" filtered)" 1499
 rm -f "$tmp/ring.1"
 

@@ -46,6 +46,10 @@ struct fixture {
 	struct trace *trace;
 };
 
+static struct value_name counter_names[] = {{(char *)"BUSY", 0x201}, {(char *)"GONE", -1}};
+static const struct value_type counter_type = {
+	.kind = VALUE_ENUM, .name = (char *)"enum \"state\"", .size = 4, .names = counter_names, .n_names = 2};
+
 static void begin(struct fixture *fixture, struct trace_options options)
 {
 	static const struct trace_about about = {
@@ -59,8 +63,8 @@ static void begin(struct fixture *fixture, struct trace_options options)
 	trace_begin(fixture->trace, 1000, &about);
 	trace_thread(fixture->trace, 10, 10, "wo\trk 10");
 	trace_module(fixture->trace, "/bin/prog", "0123ab");
-	trace_watch(fixture->trace, 0, "counter:w");
-	trace_watch(fixture->trace, 5, "std::map<int, \"x\">::v:rw");
+	trace_watch(fixture->trace, 0, "counter:w", &counter_type);
+	trace_watch(fixture->trace, 5, "std::map<int, \"x\">::v:rw", &(struct value_type){0});
 }
 
 static void fixture_new(struct fixture *fixture)
@@ -163,12 +167,12 @@ static void test_text(void **state)
 		"0.000000000\two\\trk 10-10\t-\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"# thread\t10\t11\two\\trk 11\n"
-		"1.500000001\two\\trk 11-11\t-\tcounter:w\trw\t0x201\t0x800000ff\tf+0x11\tf+0x11 < "
+		"1.500000001\two\\trk 11-11\t-\tcounter:w\trw\tBUSY\t-2147483393\tf+0x11\tf+0x11 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"3.000000002\two\\trk 10-10\t-\tcounter:w std::map<int, "
 		"\"x\">::v:rw\trw\t-\t-\tf+0x12\tf+0x12 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
-		"4.500000003\two\\trk 11-11\t-\tcounter:w\t?\t0x201\t0x800000ff\tf+0x13\tf+0x13 < "
+		"4.500000003\two\\trk 11-11\t-\tcounter:w\t?\tBUSY\t-2147483393\tf+0x13\tf+0x13 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"6.000000004\two\\trk 10-10\t-\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1 [truncated]\n"
@@ -231,7 +235,7 @@ static void test_cut_off(void **state)
 static void test_damaged(void **state)
 {
 	size_t len, refused = 0;
-	char *binary = traced(TRACE_BINARY, true, 5, &len);
+	char *binary = traced(TRACE_BINARY, true, 40, &len);
 
 	(void)state;
 	for (size_t at = 0; at < len; at++) {
