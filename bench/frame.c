@@ -60,7 +60,8 @@ static int compare(const void *a, const void *b)
 
 static void view_measure(struct profile *profile, struct hit *hit, int key, const char *name, unsigned n_sites, unsigned n_frames)
 {
-	struct report_watch watch = {"v:w", "v, source.cc:1", "w", 0x1000, 8, 1, "armed", false, false, false};
+	struct report_watch watch = {
+		.text = "v:w", .object = "v, source.cc:1", .access = "w", .addr = 0x1000, .len = 8, .slots = 1, .state = "armed"};
 	struct report report = {.profile = profile, .watches = &watch, .n_watches = 1, .engine = "dr", .end = "running", .pid = 1000};
 	struct model *model = model_new(true, NULL);
 	uint64_t *times = mem_new(n_frames, sizeof(*times)), now_ns = NS_PER_S;

@@ -1,6 +1,7 @@
 /* header.c owns the lines above the rows: the target, the run, and the watches. */
 #include "model_private.h"
 #include "watchprof/report_values.h"
+#include "watchprof/value_type.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,13 +117,15 @@ static void current_put(struct model *model, const struct report *report)
 	const struct report_watch *watch = &report->watches[model->watch];
 	struct watch_count count = profile_count(report->profile, model->watch);
 	char address[REPORT_ADDRESS_LEN];
+	const struct value_type *known = report->values ? report->values[model->watch].type : NULL;
+	const char *type = known ? known->name : NULL;
 	char *sampled = watch->armed_share > 0 && watch->armed_share < 1
 		? text_format("  A SAMPLE: armed %.0f%% of the time", watch->armed_share * 100)
 		: text_copy("");
 
 	put(model, 5, LINE_PLAIN,
-		watch->len ? text_format("    watch %u of %zu: %s/%" PRIu64 " %s  %s%s%s%s%s", model->watch + 1, report->n_watches,
-				     report_address(watch, address), watch->len, watch->access, watch->object ? watch->object : "",
+		watch->len ? text_format("    watch %u of %zu: %s/%" PRIu64 " %s%s%s  %s%s%s%s%s", model->watch + 1, report->n_watches,
+				     report_address(watch, address), watch->len, watch->access, type ? "  " : "", type ? type : "", watch->object ? watch->object : "",
 				     model->filter ? "  FILTER " : "", model->filter ? model->filter : "",
 				     count.overrun ? "  OVERRUN" : "", sampled)
 			   : text_format("    watch %u of %zu: %s  not armed", model->watch + 1, report->n_watches, watch->access));

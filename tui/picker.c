@@ -208,8 +208,10 @@ static char *watch_name(const struct picker *picker, const struct variable *vari
 bool picker_key(struct model *model, int key)
 {
 	struct picker *picker = &model->picker;
-	size_t page = model->height > 3 ? model->height - 3 : 1, most = picker->n_found ? picker->n_found - 1 : 0;
+	size_t page = model->height > 3 ? model->height - 3 : 1, most;
 
+	search(picker, model->prompt.text); /* keys may come faster than pictures are made */
+	most = picker->n_found ? picker->n_found - 1 : 0;
 	if (key == KEY_CODE_DOWN || key == KEY_CODE_WHEEL_DOWN)
 		picker->selected += picker->selected < most;
 	else if (key == KEY_CODE_UP || key == KEY_CODE_WHEEL_UP)
@@ -232,10 +234,12 @@ bool picker_key(struct model *model, int key)
 /* An expression is taken as it was typed; a name stands for the variable that is selected. */
 char *picker_choice(struct model *model, const char *typed)
 {
-	const struct variable *variable = chosen(&model->picker);
+	const struct variable *variable;
 	size_t len = pattern_len(typed);
 	char *name, *choice;
 
+	search(&model->picker, typed);
+	variable = chosen(&model->picker);
 	if (!variable || (!model->picker.is_moved && strpbrk(typed, ".[]*&>+!~")))
 		return text_copy(typed);
 	name = watch_name(&model->picker, variable);

@@ -76,7 +76,7 @@ type_keys 5
 see 'v = value;' "5: the source at the hottest line"
 type_keys 6
 see 'value written' "6: values"
-see '0x1 (1)' "with what was written"
+see '% *[0-9]* 1 *$' "with what was written"
 type_keys 7
 see 'access  *hits' "7: watches"
 type_keys 1 Enter
@@ -109,6 +109,27 @@ is "the target lives" $? 7
 is "no call of it was interrupted by the screen" "$(awk '$1 == "eintr" { print $2 <= 2 }' "$tmp/target.out")" 1
 settings after
 is "the terminal is as it was" "$(cat "$tmp/stty.after")" "$(cat "$tmp/stty.before")"
+
+# --- without a watch ---
+target "$BIN/pulses" "${PULSE_US:-200}"
+type_keys "clear; $WATCHPROF -i 0.1 -p $target; echo status\$?" Enter
+see 'Variables: [1-9]' "no -e: the list of variables"
+type_keys Escape
+see 'nothing is watched' "Esc: it need not be"
+type_keys q
+see 'status0' "q: status 0"
+type_keys "clear; $WATCHPROF -i 0.1 -p $target; echo status\$?" Enter
+until_true shown 'Variables: [1-9]'
+type_keys v Enter
+see '> 1 v  0 hits' "v is watched"
+echo >&9
+echo >&9
+until_true has_line "$tmp/target.out" '^writes'
+see "> 1 v  $(awk '$1 == "writes" { print $2 }' "$tmp/target.out") hits" "with all hits"
+type_keys q
+see 'status0' "q: status 0"
+go
+is "the target lives" $? 7
 
 # --- to the shell and back; Ctrl-C ---
 target "$BIN/pulses" "${PULSE_US:-200}"

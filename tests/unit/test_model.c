@@ -4,6 +4,7 @@
 #include "unit_help.h"
 #include "watchprof/model.h"
 #include "watchprof/report_values.h"
+#include "watchprof/value_type.h"
 #include "watchprof/util.h"
 
 #include <locale.h>
@@ -130,7 +131,9 @@ static struct frontend_wish type(struct model *model, const struct report *repor
 }
 
 /* What the first watch held. */
+static const struct value_type counter_type = {.kind = VALUE_SIGNED, .name = "short", .size = 2};
 static const struct report_values values[7] = {{.is_known = true,
+	.type = &counter_type,
 	.stats = {.current = {1, {3}},
 		.writes = 1345,
 		.changed = 1300,
@@ -499,6 +502,12 @@ static void test_picker(void **state)
 	assert_string_equal(type(model, &report, "+acc\t/8\r").text, "account/8");
 	assert_string_equal(type(model, &report, "+acc:w,changed\r").text, "account:w,changed");
 	assert_string_equal(type(model, &report, "+0x1000/4\r").text, "0x1000/4");
+	/* Typed faster than the list is shown. */
+	press(model, &report, '+');
+	model_key(model, 's', 0);
+	model_key(model, 't', 0);
+	model_key(model, KEY_CODE_DOWN, 0);
+	assert_string_equal(model_key(model, '\r', 0).text, "b.c::state");
 	assert_int_equal(type(model, &report, "+count\033").kind, WISH_NONE);
 	assert_true(shows(model, "[1 functions]"));
 	model_free(model);
