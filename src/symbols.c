@@ -121,6 +121,7 @@ void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
+	packages_free(symbols);
 	dwfl_end(symbols->dwfl);
 	symbols_links_forget(symbols);
 	procfs_maps_free(symbols->maps, symbols->n_maps);

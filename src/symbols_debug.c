@@ -183,8 +183,7 @@ static struct build_id memory_build_id(pid_t pid, uint64_t base)
 	return id;
 }
 
-/* Open a regular file; -1 where there is none. A pipe or a device is never opened for good. */
-static int file_open(const char *path)
+int file_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;

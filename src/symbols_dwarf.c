@@ -35,7 +35,7 @@ bool units_next(struct units *units, Dwarf_Die *unit)
 			    &split) == 0) {
 			/* Of split debug information what the file itself has is a stub. */
 			units->stub = *unit;
-			if (type == DW_UT_skeleton && split.addr)
+			if (type == DW_UT_skeleton && (split.addr || split_find(units, unit, &split)))
 				*unit = split;
 			units->name = unit->addr ? dwarf_diename(unit) : NULL;
 			if (unit->addr)

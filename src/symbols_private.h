@@ -41,6 +41,8 @@ struct symbols {
 	char *function, *file, *unit, *module;
 	struct inlined *inlined;
 	size_t n_inlined;
+	struct package *packages; /* of split debug info; see symbols_split.c */
+	size_t n_packages;
 	struct jit *jit; /* NULL: there was no code that needs it */
 };
 
@@ -152,6 +154,9 @@ int debug_find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf
 int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file_name,
 	const char *link, GElf_Word crc, char **found);
 
+/* Open a regular file; -1 where there is none. A pipe or a device is never opened for good. */
+int file_open(const char *path);
+
 /* Add to a message where the debug file of a stripped module was searched. */
 void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *err);
 
@@ -224,6 +229,11 @@ const char *die_file(Dwarf_Die *die, Dwarf_Die *stub);
 
 /* The top DIE of the next one; false: there is none. */
 bool units_next(struct units *units, Dwarf_Die *unit);
+
+/* The unit that was split off from a skeleton unit to a package; false: it is in none, and a warning
+ * tells which file is missing. */
+bool split_find(const struct units *units, Dwarf_Die *skeleton, Dwarf_Die *split);
+void packages_free(struct symbols *symbols);
 
 /* Is this attribute there and true? */
 bool die_flag(Dwarf_Die *die, unsigned name);

@@ -96,12 +96,19 @@ c_forms() {
 
 # The same source in all forms of debug information.
 forms() {
-	for form in 4 5 gz split types lto dwz debug nosymbol; do
+	for form in 4 5 gz split types lto dwz debug nosymbol dwp4 dwp5 dwpdebug; do
 		if [ -e "$BIN/expr-$form" ]; then
 			counted "debug information: $form" "expr-$form" 'tree.parts[2].u=4' 'head->val=8' 'opaque->secret=15' \
 				'tree.b2=6'
 		else
 			skip "debug information: $form" "it could not be built"
+		fi
+	done
+	for form in dwp4 dwp5; do
+		if [ -e "$BIN/expr-$form" ]; then
+			counted "a package: statics, members, casts ($form)" "expr-$form" 'expr_c.c::hidden.b=18' 'expr_more.c::hidden.b=21' \
+				'step::tally.calls=19' '((struct node *)any)->val=8'
+			is "its lines ($form)" "$(object 'step::tally.calls' | sed 's/^[^(]*//')" "(expr_c.c:62) in expr-$form"
 		fi
 	done
 	if [ -e "$BIN/expr-clang" ]; then
@@ -153,8 +160,46 @@ go_forms() {
 	go
 }
 
+# missing_in PROGRAM: what is said of tree.val there.
+missing_in() {
+	target "$1"
+	attach_or_end -e tree.val:w
+	wait "$prof"
+	go
+}
+
+# What was split off and is not there any more.
+missing() {
+	missing_in "$BIN/expr-missing"
+	matches "a .dwo file is missing: a warning names it" "$(sed -n 1p "$tmp/prof.err")" \
+		"watchprof: warning: *expr-missing: debug information that was split off to /*/expr-missing-expr_c.dwo is missing, \
+and there is no package *expr-missing.dwp that can be read: *"
+	matches "and the expression is refused" "$(sed -n '$p' "$tmp/prof.err")" \
+		"watchprof: tree.val:w: there is no debug information for tree in *expr-missing, and members, elements and pointers need it; *"
+	counted "parts by offset and length need none" expr-missing 'tree+8/8=3'
+	if [ -e "$BIN/expr-dwp4" ]; then
+		mkdir "$tmp/package"
+		cp "$BIN/expr-dwp4" "$tmp/package"
+		head -c 1000 "$BIN/expr-dwp4.dwp" >"$tmp/package/expr-dwp4.dwp"
+		missing_in "$tmp/package/expr-dwp4"
+		matches "a package that is cut off is none" "$(sed -n 1p "$tmp/prof.err")" \
+			"*expr_c.dwo is missing, and there is no package *expr-dwp4.dwp that can be read: *"
+		cp "$BIN/expr-missing" "$tmp/package/other"
+		cp "$BIN/expr-dwp4.dwp" "$tmp/package/other.dwp"
+		missing_in "$tmp/package/other"
+		matches "nor that of another program" "$(sed -n 1p "$tmp/prof.err")" \
+			"*expr_c.dwo is not in *other.dwp: *"
+	fi
+	if [ -e "$BIN/expr-dwptypes" ]; then
+		missing_in "$BIN/expr-dwptypes"
+		matches "types in units of their own are not read from a package" "$(sed -n 1p "$tmp/prof.err")" \
+			"watchprof: warning: *expr-dwptypes.dwp: types that were compiled with -fdebug-types-section *"
+	fi
+}
+
 c_forms
 forms
+missing
 if [ -e "$BIN/expr-cc" ]; then cc_forms; else skip "expressions of C++" "there is no C++ compiler"; fi
 for mangling in legacy v0; do
 	if [ -e "$BIN/expr-$mangling" ]; then rust_forms expr-$mangling; else skip "Rust ($mangling)" "there is no rustc"; fi
