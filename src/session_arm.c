@@ -152,8 +152,8 @@ static int take_unknown(struct session *session, struct session_image *image, si
 		return -1;
 	if (image->state[i] == WATCH_UNLOADED)
 		return 0;
-	if (!waits && !session->was_armed)
-		return -1;
+	if (!waits && !session->start_ns)
+		return -1; /* before the run has begun */
 	image->state[i] = waits ? WATCH_PENDING : WATCH_ENDED;
 	if (is_main && !waits)
 		session_warn(session, text_format("%s: the watch ended at exec%s", session->text[i],

@@ -110,6 +110,14 @@ target "$BIN/two-static" wait
 "$WATCHPROF" --report=tsv -p "$target" --pending -e pv:w >"$tmp/out" 2>"$tmp/err" 9>&-
 is "a static program loads no libraries: an error even with --pending" $? 125
 go
+# A program that cannot bring the name ends the watch, and not the run.
+target "$BIN/stage1" main "$BIN/two-static" wait
+attach --pending -e pv:w
+go
+wait "$prof"
+is "attached with --pending: exec of a static program" "$? $(field "$tmp/report" end | cut -d ' ' -f 1-3)" "0 the target exited"
+is "attached with --pending: exec of a static program, that is told" \
+	"$(grep -c 'warning: pv:w: the watch ended at exec' "$tmp/prof.err")" 1
 # Attached while the dynamic linker has loaded nothing yet: an auditor holds it there.
 target env LD_AUDIT="$BIN/audit.so" "$BIN/order"
 attach -e v:w --pending
