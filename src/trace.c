@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ struct trace {
 	char *path;
 	uint64_t start_ns;
 	int fd;
+	bool is_shared; /* a write would wait */
 	int failure; /* errno of what ended the writing; 0: none */
 	bool is_failure_told;
 
@@ -81,14 +83,16 @@ static void *room(void *array, size_t n, size_t *cap, size_t more, size_t size)
  */
 
 /* A descriptor of our own for standard error, so that not waiting is not forced upon others that
- * have it. A regular file keeps the position that they share. */
-static int open_standard_error(void)
+ * have it. A regular file keeps the position that they share. *is_shared: there is none to be had (of a
+ * socket, or of another user's pipe). */
+static int open_standard_error(bool *is_shared)
 {
-	struct stat st;
+	struct stat st = {0};
 	int fd = -1;
 
 	if (fstat(STDERR_FILENO, &st) == 0 && !S_ISREG(st.st_mode))
 		fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	*is_shared = fd < 0 && !S_ISREG(st.st_mode);
 	return fd >= 0 ? fd : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -121,7 +125,7 @@ static int file_open(struct trace *trace)
 	trace->fd =
 		path ? open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 			       0666)
-		     : open_standard_error();
+		     : open_standard_error(&trace->is_shared);
 	return trace->fd >= 0 ? 0 : -1;
 }
 
@@ -188,12 +192,26 @@ static void buffer_compact(struct trace *trace)
 	trace->sent = 0;
 }
 
+/* write(2) that never waits. What is ready takes so much at once: a pipe by POSIX, a socket by far. */
+static ssize_t write_some(const struct trace *trace, const void *bytes, size_t len)
+{
+	struct pollfd fd = {.fd = trace->fd, .events = POLLOUT};
+
+	if (!trace->is_shared)
+		return write(trace->fd, bytes, len);
+	if (poll(&fd, 1, 0) <= 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(trace->fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
 /* Write what can be written without waiting. */
 static void flush(struct trace *trace)
 {
 	while (trace->fd >= 0 && !trace->failure && trace->sent < trace->buffer.len) {
-		ssize_t n = write(
-			trace->fd, trace->buffer.at + trace->sent, trace->buffer.len - trace->sent);
+		ssize_t n = write_some(
+			trace, trace->buffer.at + trace->sent, trace->buffer.len - trace->sent);
 
 		if (n > 0)
 			trace->sent += (size_t)n;

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -57,7 +58,7 @@ static void begin(struct fixture *fixture, struct trace_options options)
 	struct trace_source source = {locate, comm, &fixture->n_located};
 	struct err err;
 
-	options.path = fixture->path;
+	options.path = *fixture->path ? fixture->path : NULL;
 	fixture->trace = trace_open(&options, &source, &err);
 	assert_non_null(fixture->trace);
 	trace_begin(fixture->trace, 1000, &about);
@@ -401,6 +402,41 @@ static void test_slow_reader(void **state)
 	close(stop[1]);
 }
 
+/* Standard error may be a socket, which cannot be opened anew so as not to wait. */
+static void test_slow_socket(void **state)
+{
+	struct fixture fixture = {0};
+	struct trace_counts counts;
+	struct err err;
+	char bytes[4096];
+	int ends[2], standard_error = dup(STDERR_FILENO);
+	ssize_t got;
+	size_t lines = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	begin(&fixture, (struct trace_options){.format = TRACE_TEXT});
+	assert_int_equal(dup2(standard_error, STDERR_FILENO), STDERR_FILENO);
+	alarm(300); /* it would wait for ever */
+	hits_add(fixture.trace, 0, 200000);
+	alarm(0);
+	counts = trace_counts(fixture.trace);
+	assert_true(counts.dropped > 100000);
+	assert_int_equal(close(ends[1]), 0);
+	do {
+		got = recv(ends[0], bytes, sizeof(bytes), MSG_DONTWAIT);
+		for (ssize_t i = 0; i < got; i++)
+			lines += bytes[i] == '\n';
+		assert_false(trace_flush(fixture.trace, &err));
+	} while (got > 0);
+	assert_true(lines > 1000);
+	assert_int_equal(trace_counts(fixture.trace).dropped, counts.dropped);
+	trace_free(fixture.trace);
+	close(ends[0]);
+	close(standard_error);
+}
+
 /* Dropped hits are told of where they are missing, once the reader goes on. */
 static void test_dropped_told(void **state)
 {
@@ -525,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_flight),
 		cmocka_unit_test(test_slow_reader),
+		cmocka_unit_test(test_slow_socket),
 		cmocka_unit_test(test_dropped_told),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_no_place),
