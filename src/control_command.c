@@ -26,6 +26,7 @@ static struct json_object *watch_object(
 	json_put(object, "disarmed", json_object_new_boolean(session_off(session) >> i & 1));
 	json_put(object, "hits", json_count(profile_count(report->profile, i).hits));
 	json_put(object, "armed_share", json_object_new_double(watch->armed_share));
+	json_put(object, "filtered", json_count(session->watches[i].filtered));
 	return object;
 }
 

@@ -37,8 +37,9 @@ static struct row site_row(const struct profile *profile, const struct site *sit
 		.hits = site->hits,
 		.reads = site->kind & HIT_READ ? site->hits : 0,
 		.writes = site->kind & HIT_WRITE ? site->hits : 0,
-		.reads_known = !(site->kind & HIT_READ_UNKNOWN),
-		.writes_known = !(site->kind & HIT_WRITE_UNKNOWN),
+		.reads_unknown = site->kind & HIT_READ_UNKNOWN ? site->hits : 0,
+		.writes_unknown = site->kind & HIT_WRITE_UNKNOWN ? site->hits : 0,
+		.unknown = site->kind & (HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN) ? site->hits : 0,
 		.pid = site->pid,
 		.tid = site->tid,
 		.path = path->end};
@@ -239,8 +240,9 @@ void profile_row_merge(struct row *into, const struct row *row)
 	into->hits += row->hits;
 	into->reads += row->reads;
 	into->writes += row->writes;
-	into->reads_known &= row->reads_known;
-	into->writes_known &= row->writes_known;
+	into->reads_unknown += row->reads_unknown;
+	into->writes_unknown += row->writes_unknown;
+	into->unknown += row->unknown;
 }
 
 static bool text_fits(const char *text, const char *filter)
@@ -337,7 +339,7 @@ static size_t rows_limit(struct row *rows, size_t n, size_t limit)
 void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX])
 {
 	for (unsigned i = 0; i < WATCHES_MAX; i++)
-		rows[i] = (struct row){.watch = i, .reads_known = true, .writes_known = true};
+		rows[i] = (struct row){.watch = i};
 	for (size_t i = 0; i < profile->n_sites; i++) {
 		struct row row = site_row(profile, &profile->sites[i]);
 

@@ -74,7 +74,7 @@ static bool is_better(const struct tree *tree, const struct row *row, const stru
 static struct node node_make(const struct tree *tree, struct item *items, size_t n, size_t depth)
 {
 	const struct row *best = items[0].row;
-	struct node node = {.row = {.watch = best->watch, .reads_known = true, .writes_known = true, .path = PATH_NONE}};
+	struct node node = {.row = {.watch = best->watch, .path = PATH_NONE}};
 	size_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {

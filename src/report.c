@@ -56,16 +56,14 @@ static bool may_have_written(const struct report *report, unsigned watch)
 	bool may = profile_count(report->profile, watch).overrun > 0;
 
 	for (size_t i = 0; i < n; i++)
-		may |= rows[i].watch == watch && (rows[i].writes > 0 || !rows[i].writes_known);
+		may |= rows[i].watch == watch && (rows[i].writes > 0 || rows[i].writes_unknown);
 	free(rows);
 	return may;
 }
 
 bool report_is_uncounted(const struct report *report, unsigned watch)
 {
-	bool is_filtered = report->values && report->values[watch].filtered;
-
-	return report->watches[watch].compared && report->watches[watch].changed && !is_filtered &&
+	return report->watches[watch].compared && report->watches[watch].changed && !report_filtered(report, watch) &&
 		!may_have_written(report, watch);
 }
 
@@ -78,6 +76,19 @@ static uint64_t uncounted_changes(const struct report *report)
 	return n;
 }
 
+uint64_t report_filtered(const struct report *report, unsigned watch)
+{
+	return report->values ? report->values[watch].filtered : 0;
+}
+
+uint64_t report_unknown(const struct report *report, unsigned watch)
+{
+	struct row totals[WATCHES_MAX];
+
+	profile_totals(report->profile, totals);
+	return totals[watch].unknown;
+}
+
 char *report_watch_line(const struct report *report, unsigned watch)
 {
 	const struct report_watch *w = &report->watches[watch];
@@ -85,9 +96,9 @@ char *report_watch_line(const struct report *report, unsigned watch)
 	char address[REPORT_ADDRESS_LEN];
 
 	return text_format("%s: %" PRIu64 " bytes, address %s, access %s, %s, %" PRIu64
-			   " hits, armed for %.1f %% of the time",
+			   " hits, armed for %.1f %% of the time, %" PRIu64 " filtered, %" PRIu64 " of unknown kind",
 		w->text, w->len, report_address(w, address), w->access, w->state, profile_count(report->profile, watch).hits,
-		w->armed_share * 100);
+		w->armed_share * 100, report_filtered(report, watch), report_unknown(report, watch));
 }
 
 /* Hits that did not meet the filters of their watch. */
@@ -95,8 +106,8 @@ static uint64_t filtered(const struct report *report)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; report->values && i < report->n_watches; i++)
-		n += report->values[i].filtered;
+	for (unsigned i = 0; i < report->n_watches; i++)
+		n += report_filtered(report, i);
 	return n;
 }
 

@@ -75,6 +75,8 @@ static void csv_watch(FILE *out, const struct report *report, unsigned i)
 		{"changed", text_copy(report_changed(watch))},
 		{"object", text_copy(watch->object ? watch->object : "-")},
 		{"armed_share", text_format("%.6f", watch->armed_share)},
+		{"filtered", text_format("%" PRIu64, report_filtered(report, i))},
+		{"unknown", text_format("%" PRIu64, report_unknown(report, i))},
 	};
 	char *record = text_format("watch %u", i + 1);
 

@@ -68,10 +68,18 @@ static struct json_object *json_watch(const struct report *report, unsigned i)
 	json_put(object, "values", json_values(report, i));
 	json_put(object, "changed", watch->compared ? json_object_new_boolean(watch->changed) : NULL);
 	json_put(object, "armed_share", json_object_new_double(watch->armed_share));
+	json_put(object, "filtered", json_count(report_filtered(report, i)));
+	json_put(object, "unknown", json_count(report_unknown(report, i)));
 	return object;
 }
 
-/* The counts every kind of row begins with; what is not known is null. */
+/* null where nothing is known of it. */
+static struct json_object *json_bound(uint64_t count, uint64_t unknown, uint64_t hits)
+{
+	return count == 0 && unknown && unknown == hits ? NULL : json_count(count);
+}
+
+/* The counts every kind of row begins with. */
 static struct json_object *json_counts(const struct report *report, const struct row *row)
 {
 	struct json_object *object = json_object_new_object();
@@ -79,8 +87,9 @@ static struct json_object *json_counts(const struct report *report, const struct
 	json_put(object, "watch", json_text(report->watches[row->watch].text));
 	json_put(object, "hits", json_count(row->hits));
 	json_put(object, "share", json_object_new_double(row->share));
-	json_put(object, "reads", row->reads_known ? json_count(row->reads) : NULL);
-	json_put(object, "writes", row->writes_known ? json_count(row->writes) : NULL);
+	json_put(object, "reads", json_bound(row->reads, row->reads_unknown, row->hits));
+	json_put(object, "writes", json_bound(row->writes, row->writes_unknown, row->hits));
+	json_put(object, "unknown", json_count(row->unknown));
 	return object;
 }
 

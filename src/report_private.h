@@ -33,6 +33,12 @@ char *report_field_text(const struct report_field *field);
 /* Did the value of a watch change without a hit that can have been a write? */
 bool report_is_uncounted(const struct report *report, unsigned watch);
 
+/* Hits that the filters of a watch left out. */
+uint64_t report_filtered(const struct report *report, unsigned watch);
+
+/* Hits of a watch of which it is not known whether they read or whether they wrote. It walks all sites. */
+uint64_t report_unknown(const struct report *report, unsigned watch);
+
 /* A watch in one line, for formats without a place of their own for watches; the caller frees it. */
 char *report_watch_line(const struct report *report, unsigned watch);
 

@@ -14,7 +14,7 @@ static const char *silence_reason(const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
 
-	if (report->values && report->values[i].filtered)
+	if (report_filtered(report, i))
 		return "no access met the filters";
 	if (!watch->len)
 		return "never armed";
@@ -161,6 +161,16 @@ static bool is_blame_elsewhere(const struct row *rows, size_t n)
 	return false;
 }
 
+/* Has any of these rows hits of a kind that is not known? */
+static bool is_any_unknown(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].unknown)
+			return true;
+	}
+	return false;
+}
+
 /* The table of a watch, with the columns that mean something for its rows. */
 static void text_table(FILE *out, const struct report *report, const struct row *rows, size_t n,
 	const struct naming *naming)
@@ -170,6 +180,8 @@ static void text_table(FILE *out, const struct report *report, const struct row 
 	enum group group = report->view.query.group;
 	size_t n_ids = 4;
 
+	if (is_any_unknown(rows, n))
+		ids[n_ids++] = COLUMN_UNKNOWN;
 	if (group == GROUP_FUNCTION || group == GROUP_BLAME || group == GROUP_LINE) {
 		memcpy(ids + n_ids, by_place, sizeof(by_place));
 		n_ids += ARRAY_LEN(by_place);

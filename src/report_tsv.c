@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* One `# watch` line: expression, address, length, access, slots, hits, overrun, state,
- * value changed, object, share of the time armed; only ever extended at the end. */
+ * value changed, object, share of the time armed, filtered, of unknown kind; only ever extended at the end. */
 static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
@@ -21,7 +21,8 @@ static void tsv_watch(FILE *out, const struct report *report, unsigned i)
 		report_address(watch, address), watch->len, watch->access, watch->slots, count.hits, count.overrun,
 		watch->state, report_changed(watch));
 	text_escape(out, watch->object ? watch->object : "-");
-	fprintf(out, "\t%.6f\n", watch->armed_share);
+	fprintf(out, "\t%.6f\t%" PRIu64 "\t%" PRIu64 "\n", watch->armed_share, report_filtered(report, i),
+		report_unknown(report, i));
 }
 
 /* One `# value` line for each field: watch, key, value. */

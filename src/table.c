@@ -22,6 +22,7 @@ static const struct column columns[N_COLUMNS] = {
 	[COLUMN_TID] = {"tid", true},
 	[COLUMN_BLAME] = {"blame", false},
 	[COLUMN_PATH] = {"path", false},
+	[COLUMN_UNKNOWN] = {"unknown", true},
 };
 
 const struct column *table_column(enum column_id id)
@@ -32,6 +33,19 @@ const struct column *table_column(enum column_id id)
 static char *count_cell(uint64_t count, bool known)
 {
 	return known ? text_format("%" PRIu64, count) : text_copy("-");
+}
+
+/* Is nothing at all known of a count? */
+static bool is_open(uint64_t count, uint64_t unknown, uint64_t hits)
+{
+	return count == 0 && unknown > 0 && unknown == hits;
+}
+
+char *table_bound(uint64_t count, uint64_t unknown, uint64_t hits)
+{
+	if (is_open(count, unknown, hits))
+		return text_copy("-");
+	return text_format("%" PRIu64 "%s", count, unknown ? "+" : "");
 }
 
 static char *text_cell(const char *text)
@@ -79,9 +93,9 @@ char *table_cell(enum column_id id, const struct row *row, const struct naming *
 	case COLUMN_SHARE:
 		return text_format("%.4f", row->share);
 	case COLUMN_READS:
-		return count_cell(row->reads, row->reads_known);
+		return count_cell(row->reads, !is_open(row->reads, row->reads_unknown, row->hits));
 	case COLUMN_WRITES:
-		return count_cell(row->writes, row->writes_known);
+		return count_cell(row->writes, !is_open(row->writes, row->writes_unknown, row->hits));
 	case COLUMN_WATCH:
 		return text_cell(naming->watches[row->watch]);
 	case COLUMN_FUNCTION:
@@ -100,6 +114,8 @@ char *table_cell(enum column_id id, const struct row *row, const struct naming *
 		return text_cell(row->blame ? row->blame->function : NULL);
 	case COLUMN_PATH:
 		return row->n_frames ? table_path(naming->profile, row) : text_copy("-");
+	case COLUMN_UNKNOWN:
+		return count_cell(row->unknown, true);
 	case N_COLUMNS:
 		break;
 	}
@@ -127,6 +143,10 @@ static char *people_cell(enum column_id id, const struct row *row, const struct 
 
 	if (id == COLUMN_SHARE)
 		return text_format("%.1f%%", row->share * 100);
+	if (id == COLUMN_READS)
+		return table_bound(row->reads, row->reads_unknown, row->hits);
+	if (id == COLUMN_WRITES)
+		return table_bound(row->writes, row->writes_unknown, row->hits);
 	cell = table_cell(id, row, naming);
 	escaped = text_escaped(cell);
 	free(cell);

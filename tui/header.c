@@ -95,8 +95,8 @@ static char *watch_line(const struct model *model, const struct report *report, 
 	const struct watch_sample *sample = &model->watches[i];
 	char *graph = cell_graph(sample->history, sample->n_history, model->is_utf8);
 	char *rate = sample->has_rate ? text_format("%.0f/s", sample->rate) : text_copy("-/s");
-	char *reads = model_count(sample->totals.reads, sample->totals.reads_known);
-	char *writes = model_count(sample->totals.writes, sample->totals.writes_known);
+	char *reads = table_bound(sample->totals.reads, sample->totals.reads_unknown, sample->totals.hits);
+	char *writes = table_bound(sample->totals.writes, sample->totals.writes_unknown, sample->totals.hits);
 	bool is_armed = strcmp(watch->state, "armed") == 0;
 	char *others = filtered ? text_format("  filtered %" PRIu64, filtered) : text_copy("");
 	char *line = text_format("%s %u %s  %" PRIu64 " hits %s %s r %s w %s%s%s%s%s", i == model->watch ? ">" : " ", i + 1,

@@ -90,8 +90,8 @@ static void row_add(struct model *model, const struct report *report, const stru
 	if (row->blame && row->blame != loc)
 		wrap(model, "on behalf of", text_copy(row->blame->function ? row->blame->function : "?"));
 	wrap(model, "hits", text_format("%" PRIu64 ", %.1f%% of those of the watch", row->hits, row->share * 100));
-	wrap(model, "reads", model_count(row->reads, row->reads_known));
-	wrap(model, "writes", model_count(row->writes, row->writes_known));
+	wrap(model, "reads", table_bound(row->reads, row->reads_unknown, row->hits));
+	wrap(model, "writes", table_bound(row->writes, row->writes_unknown, row->hits));
 	if (loc)
 		paths_add(model, report, row);
 }

@@ -46,7 +46,7 @@ static void format(struct model *model, const struct report *report, size_t i, s
 		.cells = {text_format("%zu", model->is_reversed ? model->n_rows - i : i + 1),
 			cell_bar(row->share, BAR_WIDTH, model->is_utf8), text_format("%.1f%%", row->share * 100),
 			model_count(row->hits, true), model_rate(model, key(row)),
-			model_count(row->reads, row->reads_known), model_count(row->writes, row->writes_known),
+			table_bound(row->reads, row->reads_unknown, row->hits), table_bound(row->writes, row->writes_unknown, row->hits),
 			model_function(model, row), model_place(model, row->loc),
 			model_module(model, row->loc)},
 		.full = model_full(model, row)};

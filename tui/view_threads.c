@@ -46,7 +46,7 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	*out = (struct view_row){
 		.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8), text_format("%.1f%%", row->share * 100),
 			model_count(row->hits, true), model_rate(model, key(row)),
-			model_count(row->reads, row->reads_known), model_count(row->writes, row->writes_known),
+			table_bound(row->reads, row->reads_unknown, row->hits), table_bound(row->writes, row->writes_unknown, row->hits),
 			text_format("%d", row->tid), name},
 		.full = text_format("thread %d of process %d: %s", row->tid, row->pid, name)};
 }

@@ -102,8 +102,8 @@ static void format(struct model *model, const struct report *report, size_t i, s
 		.is_folded = row->is_closed,
 		.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8),
 					 text_format("%.1f%%", row->share * 100), model_count(row->hits, true),
-					 model_count(row->reads, row->reads_known),
-					 model_count(row->writes, row->writes_known), node_name(model, i),
+					 table_bound(row->reads, row->reads_unknown, row->hits),
+					 table_bound(row->writes, row->writes_unknown, row->hits), node_name(model, i),
 					 model_place(model, row->loc), model_module(model, row->loc)},
 		.full = model_full(model, row)};
 	model_row_place(out, row->loc);

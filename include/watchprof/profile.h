@@ -92,7 +92,9 @@ struct query {
 struct row {
 	unsigned watch;
 	uint64_t hits, reads, writes;
-	bool reads_known, writes_known; /* false: the number is a lower bound */
+	/* Hits of which it is not known whether they read, whether they wrote, and either: the numbers above are
+	 * lower bounds by so much. */
+	uint64_t reads_unknown, writes_unknown, unknown;
 	double share;			/* of the hits of its watch, 0 to 1 */
 	pid_t pid, tid;
 	const struct loc *loc;		/* the owner: for GROUP_FUNCTION at its hottest line */

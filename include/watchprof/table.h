@@ -24,6 +24,7 @@ enum column_id {
 	COLUMN_TID,
 	COLUMN_BLAME,
 	COLUMN_PATH,
+	COLUMN_UNKNOWN,
 	N_COLUMNS,
 };
 
@@ -40,8 +41,12 @@ struct naming {
 	const struct profile *profile; /* the same for COLUMN_PATH */
 };
 
-/* The text of one cell, not escaped, owned by the caller. What is not known is "-"; share is a fraction
- * with four digits, as in 0.6667. */
+/* A count of reads or writes for people, owned by the caller: "12"; "12+" where it may be more, as that is not known
+ * of so many of the hits; "-" where it is known of none. */
+char *table_bound(uint64_t count, uint64_t unknown, uint64_t hits);
+
+/* The text of one cell, not escaped, owned by the caller. What is not known is "-"; reads and writes are lower
+ * bounds where COLUMN_UNKNOWN is not 0; share is a fraction with four digits, as in 0.6667. */
 char *table_cell(enum column_id id, const struct row *row, const struct naming *naming);
 
 /* The call path of a row, innermost function first: "f < g < main < [truncated]"; not escaped, owned

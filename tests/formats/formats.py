@@ -82,7 +82,7 @@ def check_set(name, stem):
     table = [{c: r[c] for c in columns} for r in records if r['record'] == 'row']
     check(name + ': csv and tsv have the same rows', table == rows, (table, rows))
     functions = report['functions']
-    same = ('hits', 'reads', 'writes', 'watch', 'function', 'file', 'line', 'module', 'pid', 'blame')
+    same = ('hits', 'reads', 'writes', 'unknown', 'watch', 'function', 'file', 'line', 'module', 'pid', 'blame')
     # A name that is not UTF-8 is escaped in JSON, too.
     ours = [[f[k] if f[k] == r[k] else escaped(f[k]) for k in same] for f, r in zip(functions, rows, strict=True)]
     theirs = [[r[k] if k != 'blame' or r[k] != '-' else r['function'] for k in same] for r in rows]

@@ -155,7 +155,7 @@ static void test_two_writers(void **state)
 	rows = rows_of(profile, GROUP_FUNCTION, 0, 2);
 	assert_loc(rows[0].loc, "f f.c /bin/prog 3");
 	assert_true(rows[0].hits == 1000 && rows[0].writes == 1000 && rows[0].reads == 0);
-	assert_true(rows[0].writes_known && !rows[0].reads_known);
+	assert_true(!rows[0].writes_unknown && rows[0].reads_unknown);
 	assert_share(rows[0].share, 2.0 / 3);
 	assert_loc(rows[1].loc, "g f.c /bin/prog 4");
 	assert_true(rows[1].hits == 500);
@@ -283,8 +283,8 @@ static void test_kinds(void **state)
 		rows = rows_of(profile, GROUP_THREAD, 0, 1);
 		assert_true(rows[0].hits == hits);
 		assert_true(rows[0].reads == cases[i].reads && rows[0].writes == cases[i].writes);
-		assert_int_equal(rows[0].reads_known, cases[i].reads_known);
-		assert_int_equal(rows[0].writes_known, cases[i].writes_known);
+		assert_int_equal(!rows[0].reads_unknown, cases[i].reads_known);
+		assert_int_equal(!rows[0].writes_unknown, cases[i].writes_known);
 		free(rows);
 		profile_free(profile);
 	}
@@ -682,7 +682,7 @@ static void model_check(struct model *model, const struct profile *profile, enum
 
 		assert_true(rows[i].hits == counts->hits && rows[i].hits > 0);
 		assert_true(rows[i].reads == counts->reads && rows[i].writes == counts->writes);
-		assert_true(rows[i].reads_known && rows[i].writes_known);
+		assert_true(!rows[i].reads_unknown && !rows[i].writes_unknown);
 		assert_share(
 			rows[i].share, (double)rows[i].hits / (double)model->watch[rows[i].watch]);
 		assert_true(
@@ -1017,9 +1017,9 @@ static void test_totals(void **state)
 	assert_int_equal(rows[0].hits, 6);
 	assert_int_equal(rows[0].reads, 2);
 	assert_int_equal(rows[0].writes, 4);
-	assert_true(rows[0].reads_known && rows[0].writes_known);
+	assert_true(!rows[0].reads_unknown && !rows[0].writes_unknown);
 	assert_int_equal(rows[1].hits, 3);
-	assert_true(rows[1].reads_known && !rows[1].writes_known);
+	assert_true(!rows[1].reads_unknown && rows[1].writes_unknown);
 	assert_int_equal(rows[2].hits, 0);
 	profile_free(profile);
 }

@@ -652,7 +652,7 @@ static void test_thread_local(void **state)
 		const char *part;
 	} rows[] = {
 		{REPORT_TEXT, "watch tv:w: 4 bytes per thread, access w, 1 slot, tv, thread-local\n"},
-		{REPORT_TSV, "# watch\ttv:w\tper thread\t4\tw\t1\t0\t0\tarmed\tunknown\ttv, thread-local\t1.000000\n"},
+		{REPORT_TSV, "# watch\ttv:w\tper thread\t4\tw\t1\t0\t0\tarmed\tunknown\ttv, thread-local\t1.000000\t0\t0\n"},
 		{REPORT_CSV, "per thread"},
 		{REPORT_JSON, "\"per thread\""},
 	};

@@ -36,7 +36,7 @@ static void test_columns(void **state)
 {
 	static const struct column expected[] = {{"hits", true}, {"share", true}, {"reads", true},
 		{"writes", true}, {"watch", false}, {"function", false}, {"file", false},
-		{"line", true}, {"module", false}, {"pid", true}, {"tid", true}, {"blame", false}, {"path", false}};
+		{"line", true}, {"module", false}, {"pid", true}, {"tid", true}, {"blame", false}, {"path", false}, {"unknown", true}};
 
 	(void)state;
 	assert_true(N_COLUMNS >= ARRAY_LEN(expected));
@@ -53,24 +53,25 @@ static void test_cells(void **state)
 		.hits = 3,
 		.reads = 1,
 		.writes = 2,
-		.reads_known = true,
-		.writes_known = true,
 		.share = 2.0 / 3,
 		.pid = 4321,
 		.tid = 4322,
 		.loc = &f_loc,
 		.blame = &g_loc};
-	const struct row unknown = {.hits = UINT64_MAX, .reads = 7, .writes = 8, .share = 1};
+	const struct row unknown = {.hits = UINT64_MAX, .reads_unknown = UINT64_MAX, .writes_unknown = UINT64_MAX,
+		.unknown = UINT64_MAX, .share = 1};
 	const struct row nothing = {
-		.hits = 0, .reads_known = true, .writes_known = true, .loc = &empty};
+		.hits = 0, .loc = &empty};
+	const struct row partly = {.hits = 9, .reads = 4, .reads_unknown = 2, .writes_unknown = 3, .unknown = 4};
 
 	(void)state;
 	assert_cells(&known, (const char *const[]){"3", "0.6667", "1", "2", "state", "f", "src/f.c",
-				     "12", "/bin/prog", "4321", "4322", "g", "-"});
+				     "12", "/bin/prog", "4321", "4322", "g", "-", "0"});
 	assert_cells(&unknown, (const char *const[]){"18446744073709551615", "1.0000", "-", "-",
-				       "counter:w", "-", "-", "-", "-", "-", "-", "-", "-"});
+				       "counter:w", "-", "-", "-", "-", "-", "-", "-", "-", "18446744073709551615"});
+	assert_cells(&partly, (const char *const[]){"9", "0.0000", "4", "0", "counter:w", "-", "-", "-", "-", "-", "-", "-", "-", "4"});
 	assert_cells(&nothing,
-		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-", "-", "-", "-", "-"});
+		(const char *const[]){"0", "0.0000", "0", "0", "counter:w", "-", "-", "-", "-", "-", "-", "-", "-", "0"});
 }
 
 /* Cells carry names as they are; escaping is the writer's job. */
@@ -103,14 +104,16 @@ static void test_write(void **state)
 	static const enum column_id ids[] = {COLUMN_HITS, COLUMN_SHARE, COLUMN_READS,
 		COLUMN_FUNCTION, COLUMN_LINE, COLUMN_MODULE};
 	const struct row rows[] = {
-		{.hits = 1000, .share = 0.9990, .reads = 5, .reads_known = true, .loc = &f_loc},
-		{.hits = 1, .share = 0.0010},
+		{.hits = 1000, .share = 0.9990, .reads = 5, .loc = &f_loc},
+		{.hits = 3, .share = 0.0030, .reads = 1, .reads_unknown = 2},
+		{.hits = 1, .share = 0.0010, .reads_unknown = 1},
 	};
-	char *text = written("  ", ids, ARRAY_LEN(ids), rows, 2);
+	char *text = written("  ", ids, ARRAY_LEN(ids), rows, 3);
 
 	(void)state;
 	assert_string_equal(text, "  hits  share  reads  function  line  module\n"
 				  "  1000  99.9%      5  f           12  /bin/prog\n"
+				  "     3   0.3%     1+  -            -  -\n"
 				  "     1   0.1%      -  -            -  -\n");
 	free(text);
 }
