@@ -106,7 +106,7 @@ shown 'ended by the user\|hits  share'
 ok $? "the report is on the terminal afterwards"
 go
 is "the target lives" $? 7
-is "no call of it was interrupted by the screen" "$(awk '$1 == "eintr" { print $2 <= 2 }' "$tmp/target.out")" 1
+is "no call of it was interrupted by the screen" "$(awk '$1 == "eintr" { print $2 == 0 }' "$tmp/target.out")" 1
 settings after
 is "the terminal is as it was" "$(cat "$tmp/stty.after")" "$(cat "$tmp/stty.before")"
 
