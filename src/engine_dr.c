@@ -5,6 +5,7 @@
 #include "watchprof/dr.h"
 #include "watchprof/dr_probe.h"
 #include "watchprof/engine.h"
+#include "watchprof/hit_values.h"
 #include "watchprof/procfs.h"
 #include "watchprof/registers.h"
 #include "watchprof/stack.h"
@@ -16,10 +17,10 @@
 #include "watchprof/waiting.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/uio.h>
 
 #ifndef TRAP_HWBKPT
 #define TRAP_HWBKPT 4
@@ -412,45 +413,9 @@ static void hit_caller(struct process *process, const struct user_regs_struct *r
 		hit->n_frames = 2;
 }
 
-/* The watched bytes to be read. */
-struct value_pieces {
-	struct iovec local[HIT_VALUES_MAX], remote[HIT_VALUES_MAX];
-	size_t n, len;
-};
-
-/* Those of the watches that are, or may be, hit: as many as a hit has room for. */
-static void values_plan(const struct dr_image *dr, uint64_t watches, struct hit *hit, struct value_pieces *out)
-{
-	uint64_t addr, len;
-
-	*out = (struct value_pieces){0};
-	for (; watches && out->n < HIT_VALUES_MAX; watches &= watches - 1) {
-		struct hit_value *value = &hit->values[out->n];
-
-		value->watch = (uint8_t)__builtin_ctzll(watches);
-		if (!dr_watch_range(dr, value->watch, &addr, &len) || len > HIT_VALUE_BYTES)
-			continue;
-		value->len = (uint8_t)len;
-		out->local[out->n] = (struct iovec){value->bytes, len};
-		out->remote[out->n++] = (struct iovec){(void *)(uintptr_t)addr, len};
-		out->len += len;
-	}
-}
-
-/* Without a stack to read: in the cheapest way. */
-static bool values_read(pid_t pid, pid_t tid, const struct value_pieces *values)
-{
-	uint64_t word, addr = (uint64_t)(uintptr_t)values->remote[0].iov_base, offset = addr % sizeof(word);
-
-	if (values->n > 1 || offset + values->len > sizeof(word) || sys_word_get(tid, addr - offset, &word))
-		return sys_memory_gather(pid, values->local, values->remote, values->n) == (ssize_t)values->len;
-	memcpy(values->local[0].iov_base, (const char *)&word + offset, values->len);
-	return true;
-}
-
 /* Where the thread stands, and who called. The watched bytes are read together with its stack. */
 static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
-	const struct value_pieces *values, struct hit *hit)
+	const struct hit_pieces *values, struct hit *hit)
 {
 	bool has_values;
 
@@ -462,7 +427,7 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 		has_values = stack_has_also(engine->reader);
 	} else {
 		hit_caller(process, regs, hit);
-		has_values = values->n && values_read(process->pid, hit->tid, values);
+		has_values = values->n && hit_pieces_read(process->pid, hit->tid, values);
 	}
 	hit->n_values = has_values ? (uint8_t)values->n : 0;
 }
@@ -482,7 +447,7 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 {
 	bool is_data = trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE), has_shot = false;
 	struct user_regs_struct regs;
-	struct value_pieces values;
+	struct hit_pieces values;
 	struct access_shot shot;
 
 	hit->time_ns = clock_now_ns();
@@ -498,7 +463,7 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
 	hit->is_alone = tracees_count(engine->tracees) == 1;
 	hit->n_values = 0;
-	values_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
+	hit_pieces_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
 	if ((is_data || engine->stack > 0 || trap->sig) && sys_regs_get(event->tid, &regs) == 0) {
 		hit_path(engine, process, &regs, &values, hit);
 		has_shot = is_data;
@@ -748,6 +713,36 @@ static void release_stopped(struct engine *engine)
 	}
 }
 
+/* Does a thread with watches in its registers sleep uninterruptibly, as after vfork(2) until the child executes
+ * a program? */
+static bool is_any_asleep(const struct engine *engine)
+{
+	struct procfs_status status;
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (!thread_is_stopped(thread) && thread_mark(thread)->image.dr.dr7 &&
+			procfs_status(thread_tid(thread), &status) && status.state == 'D')
+			return true;
+	}
+	return false;
+}
+
+/* It would die at its next hit: it is waited for, unless a further signal says not to. */
+static void release_asleep(struct engine *engine)
+{
+	bool is_told = false;
+
+	while (is_any_asleep(engine) && !sys_is_signalled()) {
+		if (!is_told)
+			fputs("watchprof: a thread cannot be stopped (vfork, or a disk): it is waited for, as it would die "
+			      "of its watches; a signal ends the wait\n", stderr);
+		is_told = true;
+		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
+		release_stopped(engine);
+	}
+}
+
 static void release_all(struct engine *engine)
 {
 	/* A thread born meanwhile shows itself in the second round. One that the others leave no
@@ -766,6 +761,7 @@ static void dr_engine_close(struct engine *engine)
 		return;
 	die_hook_pop();
 	release_all(engine);
+	release_asleep(engine);
 	tracees_free(engine->tracees);
 	while (!LIST_EMPTY(&engine->processes))
 		process_remove(LIST_FIRST(&engine->processes));

@@ -253,6 +253,15 @@ void sys_kill(pid_t pid, int sig)
 	kill(pid, sig);
 }
 
+bool sys_is_signalled(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+		(sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP) ||
+			sigismember(&pending, SIGQUIT));
+}
+
 unsigned sys_processors(void)
 {
 	cpu_set_t set;

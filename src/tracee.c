@@ -589,6 +589,21 @@ static size_t interrupt_running(struct tracees *tracees, pid_t pid)
 	return n;
 }
 
+/* Does a running thread of pid (0: of any) not sleep uninterruptibly? */
+static bool is_any_due(const struct tracees *tracees, pid_t pid)
+{
+	struct procfs_status status;
+	struct thread *thread;
+
+	LIST_FOREACH(thread, &tracees->all, all)
+	{
+		if (thread->state == THREAD_RUNNING && (!pid || thread->pid == pid) && !thread->mark.is_spared &&
+			procfs_status(thread->tid, &status) && !strchr("DZX", status.state))
+			return true;
+	}
+	return false;
+}
+
 bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_now_ns() + timeout_ns;
@@ -602,6 +617,8 @@ bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
 		/* It may be we who were not let run: a last look. */
 		is_late = clock_now_ns() >= deadline;
 		tid = sys_wait(&status, !is_late);
+		if (tid == -EINTR && !tracees->is_emergency && !is_any_due(tracees, pid))
+			return false; /* the others must not stand for one that sleeps */
 		if (tid == -EINTR || tid == 0)
 			continue;
 		if (tid < 0)
@@ -615,16 +632,7 @@ bool tracees_stop(struct tracees *tracees, pid_t pid, uint64_t timeout_ns)
 
 bool tracees_are_due(const struct tracees *tracees)
 {
-	struct procfs_status status;
-	struct thread *thread;
-
-	LIST_FOREACH(thread, &tracees->all, all)
-	{
-		if (thread->state == THREAD_RUNNING && !tracees->is_emergency &&
-			procfs_status(thread->tid, &status) && !strchr("DZX", status.state))
-			return true;
-	}
-	return false;
+	return !tracees->is_emergency && is_any_due(tracees, 0);
 }
 
 void tracees_go(struct tracees *tracees, pid_t pid)

@@ -93,6 +93,9 @@ void sys_kill(pid_t pid, int sig);
 /* How many processors this process may run on. */
 unsigned sys_processors(void);
 
+/* Does a signal that asks to end (INT, TERM, HUP, QUIT) wait for us, blocked? */
+bool sys_is_signalled(void);
+
 /* Wake sys_wait() with -EINTR about every period_ns from now on; 0 ends that. A wake-up that
  * comes between two waits is lost, the next one is not. */
 void sys_ticks(uint64_t period_ns);

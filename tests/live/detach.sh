@@ -134,4 +134,17 @@ survival 10000
 ok $? "SIGKILL of the worker: the first process saves targets"
 until_true nothing_left_over
 ok $? "no process of watchprof is left"
+# A thread in vfork(2) cannot be stopped: it is waited for, as it would die of its watches otherwise.
+target "$BIN/vforks"
+attach -e v:w
+tell go
+until_true has_line "$tmp/target.out" child
+"$BIN/sendsig" INT "$prof"
+until_true has_line "$tmp/prof.err" 'it is waited for'
+tell go
+exec 9>&-
+wait "$target"
+is "a thread in vfork: it lives on" $? 0
+wait "$prof"
+is "a thread in vfork: watchprof has waited for it" $? 0
 done_testing

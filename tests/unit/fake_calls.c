@@ -605,6 +605,11 @@ bool procfs_may_inspect(pid_t pid)
 	return procfs_living_thread(pid) != 0;
 }
 
+bool sys_is_signalled(void)
+{
+	return fake.is_signalled;
+}
+
 unsigned sys_processors(void)
 {
 	return 1;

@@ -100,6 +100,7 @@ struct fake {
 	size_t n_requests;
 	uint64_t now_ns;
 	unsigned steps;
+	bool is_signalled;	/* a signal to end waits for us */
 	unsigned foreign_slots; /* debug register slots that other tools hold */
 	bool is_old_kernel;     /* checks addresses against a disabled slot's stale length */
 	bool is_telling;        /* state changes are told by SIGCHLD; told: the one that is pending */

@@ -274,18 +274,41 @@ static void test_exec_while_closing(void **state)
 	assert_true(fake_is_running(P));
 }
 
-/* One thread sleeps uninterruptibly: the others leave, and there is an end. */
+/* One thread sleeps uninterruptibly: the others leave, and a signal ends the wait for it. */
 static void test_deaf_thread(void **state)
 {
 	struct engine *engine = armed_on(3);
 
 	(void)state;
 	fake_thread(P + 1)->is_deaf = true;
+	fake.is_signalled = true;
 	assert_true(engine_end(engine) < 5 * NS_PER_S);
 	assert_true(fake_is_running(P));
 	assert_true(fake_is_running(P + 2));
 	assert_int_equal(fake_armed(P), 0);
 	assert_int_equal(fake_armed(P + 2), 0);
+}
+
+static void second_wakes_late(void)
+{
+	if (fake.now_ns < 1100 * NS_PER_S)
+		return;
+	assert_true(fake_is_running(P)); /* long ago */
+	assert_int_equal(fake_armed(P), 0);
+	fake_wake(P + 1);
+}
+
+/* Without one it is waited for, however long that takes: armed and untraced it would die. */
+static void test_deaf_thread_wakes_late(void **state)
+{
+	struct engine *engine = armed_on(2);
+
+	(void)state;
+	fake_thread(P + 1)->is_deaf = true;
+	fake.idle = second_wakes_late;
+	assert_true(engine_end(engine) > 90 * NS_PER_S);
+	assert_false(fake_thread(P + 1)->is_traced);
+	assert_int_equal(fake_armed(P + 1), 0);
 }
 
 static void second_wakes(void)
@@ -590,6 +613,7 @@ int main(void)
 		TEST(exec_while_closing),
 		TEST(deaf_thread),
 		TEST(deaf_thread_wakes),
+		TEST(deaf_thread_wakes_late),
 		TEST(starved_thread),
 		TEST(starved_trap),
 		TEST(dead_leader),

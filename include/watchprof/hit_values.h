@@ -1,0 +1,26 @@
+/* hit_values: the watched bytes as a hit leaves them. */
+#ifndef WATCHPROF_HIT_VALUES_H
+#define WATCHPROF_HIT_VALUES_H
+
+#include "watchprof/dr.h"
+#include "watchprof/hit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* The watched bytes to be read, into the values of a hit. */
+struct hit_pieces {
+	struct iovec local[HIT_VALUES_MAX], remote[HIT_VALUES_MAX];
+	size_t n, len;
+};
+
+/* Those of the watches that are, or may be, hit: as many as a hit has room for. The hit must live as long. */
+void hit_pieces_plan(const struct dr_image *dr, uint64_t watches, struct hit *hit, struct hit_pieces *out);
+
+/* Where no stack is to be read with them: in the cheapest way. There must be some. False: they are not known. */
+bool hit_pieces_read(pid_t pid, pid_t tid, const struct hit_pieces *values);
+
+#endif
