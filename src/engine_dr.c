@@ -34,7 +34,8 @@
 
 /* What is armed in one process. */
 struct process {
-	pid_t pid;
+	pid_t pid, parent;
+	bool is_unborn; /* its first stop is still to come, and its parent is another one since, or has ended */
 	uint32_t image;
 	uint32_t generation; /* of what follows; a thread with another one has to be written */
 	uint32_t newest;     /* the last number that a generation was given */
@@ -125,40 +126,6 @@ static struct accesses *process_accesses(struct process *process)
 	return process->accesses;
 }
 
-/* What a stopped thread is to be armed with. 0 or -errno; -E2BIG: its own of the variables need
- * more slots than there are. */
-static int thread_plan(const struct process *process, pid_t tid, bool with_spare, struct thread_image *out)
-{
-	struct user_regs_struct regs;
-	struct err ignored;
-	int result;
-
-	*out = (struct thread_image){.dr = process->dr};
-	if (!process->armed)
-		return 0;
-	result = sys_regs_get(tid, &regs);
-	if (result)
-		return result;
-	return armed_plan(process->armed, tid, regs.fs_base, with_spare, out, &ignored) ? -E2BIG : 0;
-}
-
-/* Write what a stopped thread is to be armed with; without the spare slot where others use it. */
-static int thread_write(const struct process *process, pid_t tid, struct thread_image *out)
-{
-	int result = thread_plan(process, tid, true, out);
-
-	if (result == 0)
-		result = registers_write(tid, &out->dr);
-	else if (result == -E2BIG)
-		registers_write(tid, &(struct dr_image){0});
-	if (result == -ENOSPC && out->has_spare) {
-		result = thread_plan(process, tid, false, out);
-		if (result == 0)
-			result = registers_write(tid, &out->dr);
-	}
-	return result;
-}
-
 /* Bring a stopped thread's registers up to date. */
 static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
 {
@@ -169,7 +136,7 @@ static int thread_refresh(struct engine *engine, const struct process *process, 
 
 	if (mark->generation == process->generation)
 		return 0;
-	result = thread_write(process, thread_tid(thread), &image);
+	result = registers_arm(thread_tid(thread), &process->dr, process->armed, &image);
 	mark->image = result ? (struct thread_image){0} : image;
 	if (result)
 		return result;
@@ -219,21 +186,32 @@ static void process_renew(struct engine *engine, struct process *process)
 	process->unwinder = unwinder_new(process->pid);
 }
 
-/* A new process at its first stop: watched as its parent is, whose memory it has a copy of. */
-static struct process *process_fork(struct engine *engine, pid_t pid, pid_t *parent_pid)
+/* A new process: watched as its parent is, whose memory it has a copy of. parent may be NULL. */
+static struct process *process_fork(struct engine *engine, pid_t pid, const struct process *parent)
 {
-	struct process *parent, *process;
-	struct procfs_status status;
+	struct process *process = process_add(engine, pid);
 
-	parent = procfs_status(pid, &status) ? process_find(engine, status.parent) : NULL;
-	*parent_pid = parent ? parent->pid : 0;
-	process = process_add(engine, pid);
-	if (parent) {
-		process->image = parent->image;
-		process->dr = parent->dr;
-		process->armed = armed_copy(parent->armed);
-	}
+	if (!parent)
+		return process;
+	process->parent = parent->pid;
+	process->image = parent->image;
+	process->dr = parent->dr;
+	process->armed = armed_copy(parent->armed);
 	return process;
+}
+
+/* A process ends, or executes another program: children that have not had their first stop are what it has been. */
+static void children_adopt(struct engine *engine, const struct process *process)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		pid_t pid = thread_pid(thread);
+
+		if (thread_is_fresh(thread) && thread_mark(thread)->origin == process->pid && pid != process->pid &&
+			!process_find(engine, pid))
+			process_fork(engine, pid, process)->is_unborn = true;
+	}
 }
 
 static void release_all(struct engine *engine);
@@ -553,6 +531,7 @@ static void held_release(struct engine *engine)
 static enum engine_event exec_take(struct engine *engine, struct process *process,
 	const struct tracee_event *event, struct engine_note *note)
 {
+	children_adopt(engine, process);
 	note->old_image = process->image;
 	process_renew(engine, process);
 	note->image = process->image;
@@ -568,6 +547,7 @@ static enum engine_event exec_take(struct engine *engine, struct process *proces
 static enum engine_event exit_take(struct engine *engine, struct process *process,
 	const struct tracee_event *event, struct engine_note *note)
 {
+	children_adopt(engine, process);
 	note->status = event->status;
 	note->old_image = note->image = process->image;
 	process_remove(process);
@@ -576,11 +556,19 @@ static enum engine_event exit_take(struct engine *engine, struct process *proces
 }
 
 /* The first stop of a process that was forked. */
-static enum engine_event fork_take(struct engine *engine, const struct tracee_event *event,
+static enum engine_event fork_take(struct engine *engine, struct process *process, const struct tracee_event *event,
 	struct engine_note *note)
 {
-	struct process *process = process_fork(engine, event->pid, &note->parent);
+	struct procfs_status status;
+	pid_t parent = thread_mark(event->thread)->origin;
 
+	/* What the parent's event has not told yet, its child's status tells: it stands at that event. */
+	if (!process && !parent && procfs_status(event->pid, &status))
+		parent = status.parent;
+	if (!process)
+		process = process_fork(engine, event->pid, parent ? process_find(engine, parent) : NULL);
+	process->is_unborn = false;
+	note->parent = process->parent;
 	note->image = process->image;
 	thread_refresh_late(engine, process, event->thread);
 	engine->held = event->thread;
@@ -595,10 +583,13 @@ static bool process_event(struct engine *engine, const struct tracee_event *even
 	struct process *process = process_find(engine, event->pid);
 
 	note->pid = event->pid;
-	if (!process && event->kind == TRACEE_EXITED)
+	if (event->kind == TRACEE_EXITED && (!process || process->is_unborn)) {
+		if (process)
+			process_remove(process);
 		return false;
-	if (!process) {
-		*out = fork_take(engine, event, note);
+	}
+	if (!process || process->is_unborn) {
+		*out = fork_take(engine, process, event, note);
 		return true;
 	}
 	note->image = process->image;

@@ -30,6 +30,39 @@ int registers_write(pid_t tid, const struct dr_image *dr)
 	return result;
 }
 
+/* 0 or -errno; -E2BIG: the thread's own of the variables need more slots than there are. */
+static int thread_plan(pid_t tid, const struct dr_image *dr, const struct armed *armed, bool with_spare,
+	struct thread_image *out)
+{
+	struct user_regs_struct regs;
+	struct err ignored;
+	int result;
+
+	*out = (struct thread_image){.dr = *dr};
+	if (!armed)
+		return 0;
+	result = sys_regs_get(tid, &regs);
+	if (result)
+		return result;
+	return armed_plan(armed, tid, regs.fs_base, with_spare, out, &ignored) ? -E2BIG : 0;
+}
+
+int registers_arm(pid_t tid, const struct dr_image *dr, const struct armed *armed, struct thread_image *out)
+{
+	int result = thread_plan(tid, dr, armed, true, out);
+
+	if (result == 0)
+		result = registers_write(tid, &out->dr);
+	else if (result == -E2BIG)
+		registers_write(tid, &(struct dr_image){0});
+	if (result == -ENOSPC && out->has_spare) {
+		result = thread_plan(tid, dr, armed, false, out);
+		if (result == 0)
+			result = registers_write(tid, &out->dr);
+	}
+	return result;
+}
+
 int registers_error(pid_t tid, int failure, struct err *err)
 {
 	if (failure == ENOSPC)

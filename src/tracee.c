@@ -276,10 +276,15 @@ static void newborn_expect(struct tracees *tracees, const struct thread *parent)
 	struct thread *thread;
 	unsigned long tid;
 
-	if (sys_eventmsg_get(parent->tid, &tid) || thread_find(tracees, (pid_t)tid) ||
-		!procfs_status((pid_t)tid, &status) || status.tracer != getpid())
+	if (sys_eventmsg_get(parent->tid, &tid))
+		return;
+	thread = thread_find(tracees, (pid_t)tid);
+	if (thread)
+		thread->mark.origin = parent->pid;
+	if (thread || !procfs_status((pid_t)tid, &status) || status.tracer != getpid())
 		return;
 	thread = thread_add(tracees, status.tgid, (pid_t)tid);
+	thread->mark.origin = parent->pid;
 	thread->fresh = thread->born = true;
 	thread->stray = status.tgid != parent->pid && !tracees->with_children;
 }

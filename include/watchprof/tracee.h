@@ -22,6 +22,7 @@ struct thread_mark {
 	uint32_t generation; /* of the registers last written into it */
 	struct thread_image image; /* these registers */
 	bool armed;	     /* something was watched in it at least once */
+	pid_t origin;	     /* the process whose fork made it; 0: not known */
 	bool is_spared;	     /* tracees_stop() lets it run */
 	struct trap_mask trap_mask;
 	/* A hit before a change of the registers, reported after it: the slots that fired (0: none is under

@@ -67,4 +67,13 @@ echo >&8
 exec 8>&-
 wait "$prof"
 is "-f with -d: both children end as they do alone" "$(tr '\n' ' ' <"$tmp/ends")" "7 7 "
+# Who forks and ends at once, as daemons do, or executes a program, leaves a child that is watched.
+for mode in exit exec; do
+	totals=
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		launch -f -e v:w -- "$BIN/daemons" $mode
+		totals="$totals $(total "$tmp/report" v:w)"
+	done
+	is "the parents of a daemon are gone, $mode" "$totals" " 10 10 10 10 10 10 10 10 10 10"
+done
 done_testing
