@@ -729,9 +729,9 @@ static void release_asleep(struct engine *engine)
 			fputs("watchprof: a thread cannot be stopped (vfork, or a disk): it is waited for, as it would die "
 			      "of its watches; a signal ends the wait\n", stderr);
 		is_told = true;
-		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
-		release_stopped(engine);
+		release_all(engine);
 	}
+	release_all(engine); /* who has woken since it was looked at */
 }
 
 static void release_all(struct engine *engine)
