@@ -363,6 +363,7 @@ struct lookup {
 	bool is_tagged; /* struct, class, union or enum was said */
 	Dwarf_Die *type;
 	bool is_found;
+	bool (*each)(void *context, struct units *units, Dwarf_Die *die, const char *name);
 	/* Variables. */
 	struct asked *asked;
 	void (*add)(void *context, struct candidate *candidate);
@@ -433,7 +434,7 @@ static bool lookup_walk(
 	do {
 		const char *name = is_kind(&die, lookup) ? dwarf_diename(&die) : NULL;
 
-		if (name && is_same_name(name, lookup->last) &&
+		if (name && (!lookup->last || is_same_name(name, lookup->last)) &&
 			lookup->take(lookup, &die, scope_join(scope, text_copy(name))))
 			return true;
 		if (is_scope(&die, lookup) && lookup_enter(lookup, &die, scope, depth + 1))
@@ -479,7 +480,7 @@ static void lookup_module(struct lookup *lookup, Dwfl_Module *module)
 	Dwarf_Die unit;
 
 	if (!units_begin(&lookup->units, module) ||
-		(!is_split(lookup->units.dwarf) && !may_have_string(lookup->units.dwarf, lookup->last)))
+		(lookup->last && !is_split(lookup->units.dwarf) && !may_have_string(lookup->units.dwarf, lookup->last)))
 		return;
 	while (units_next(&lookup->units, &unit)) {
 		if (lookup_walk(lookup, &unit, NULL, 0))
@@ -524,6 +525,46 @@ bool type_find(Dwfl_Module *module, const char *name, bool is_tagged, Dwarf_Die 
 
 	lookup_module(&lookup, module);
 	return lookup.is_found;
+}
+
+static bool take_each(struct lookup *lookup, Dwarf_Die *die, char *name)
+{
+	bool is_enough = lookup->each(lookup->context, &lookup->units, die, name);
+
+	free(name);
+	return is_enough;
+}
+
+void types_find(Dwfl_Module *module, const char *last, bool is_tagged,
+	bool (*take)(void *context, struct units *units, Dwarf_Die *die, const char *name), void *context)
+{
+	Dwarf_Die none;
+	struct lookup lookup = {.last = last,
+		.take = take_each,
+		.each = take,
+		.context = context,
+		.is_tagged = is_tagged,
+		.type = &none};
+
+	lookup_module(&lookup, module);
+}
+
+enum match types_match(const struct asked *asked, Dwarf_Die *die, const char *name)
+{
+	struct outer_scope *scopes;
+	enum match match;
+	size_t n;
+
+	if (is_same_name(name, asked->name))
+		return MATCH_EXACT;
+	if (is_end(name, asked->name))
+		return MATCH_SUFFIX;
+	if (!asked->scope)
+		return MATCH_NONE;
+	scopes = die_scopes(die, &n);
+	match = scopes_match(asked, name_last(name), scopes, n);
+	free(scopes);
+	return match;
 }
 
 static bool is_declaration(Dwarf_Die *die)

@@ -319,17 +319,20 @@ static enum member_result step_member(struct place *place, const char *name, str
 	return result;
 }
 
-static int step_cast(struct place *place, const char *name)
+static int step_cast(struct place *place, const struct step *step)
 {
+	const char *name = step->name;
+	const struct cast cast = {.symbols = place->symbols,
+		.module = place->module,
+		.qualifier = place->watch->module,
+		.file = step->file,
+		.watch = place->watch->text};
 	Dwfl_Module *module;
 	struct type type;
 	char *base;
 
-	if (!type_parse(place->symbols, place->module, place->watch->module, name, &type, &module))
-		return err_set(place->err,
-			"%s: no type named '%s' in the debug information of any module that is "
-			"loaded",
-			place->watch->text, name);
+	if (type_parse(&cast, name, &type, &module, place->err))
+		return -1;
 	type.stars++;
 	place->type = type;
 	place->module = module;
@@ -359,7 +362,7 @@ static int steps_take(struct place *place, size_t *i, struct member *member)
 			result = step_element(place, step->index);
 			break;
 		case STEP_CAST:
-			result = step_cast(place, step->name);
+			result = step_cast(place, step);
 			break;
 		case STEP_MEMBER:
 			switch (step_member(place, step->name, member)) {
@@ -396,8 +399,10 @@ static enum resolve_result static_resolve(
 		linkage ? text_copy(linkage) : text_format("%s::%s", class, watch.steps[i].name);
 	free(watch.file);
 	watch.file = NULL;
-	for (size_t j = 0; j <= i; j++)
+	for (size_t j = 0; j <= i; j++) {
 		free(watch.steps[j].name);
+		free(watch.steps[j].file);
+	}
 	watch.n_steps -= i + 1;
 	memmove(watch.steps, watch.steps + i + 1, watch.n_steps * sizeof(*watch.steps));
 	if (place->symbols->n_statics++ < STATICS_MAX) {

@@ -1,4 +1,4 @@
-/* symbols_expr_private: types of debug information, for symbols_expr.c and symbols_expr_type.c. */
+/* symbols_expr_private: types of debug information, for symbols_expr*.c. */
 #ifndef WATCHPROF_SYMBOLS_EXPR_PRIVATE_H
 #define WATCHPROF_SYMBOLS_EXPR_PRIVATE_H
 
@@ -71,10 +71,21 @@ enum member_result type_member(struct symbols *symbols, Dwfl_Module *module, str
 void type_members_near(struct symbols *symbols, Dwfl_Module *module, struct type *type,
 	struct asked *asked, bool all);
 
-/* Find the type that is written like this; void is one. In module first, then in all that fit the
- * qualifier of the watch. */
-bool type_parse(struct symbols *symbols, Dwfl_Module *module, const char *qualifier,
-	const char *text, struct type *type, Dwfl_Module **found);
+/* Is it of C, where struct is written before the name of one? */
+bool type_is_c(Dwarf_Die *die);
+
+/* Where the type of a cast is searched: in module first, then in all that fit the qualifier of the watch. */
+struct cast {
+	struct symbols *symbols;
+	Dwfl_Module *module;
+	const char *qualifier; /* NULL: any module */
+	const char *file;      /* that it is declared or used in; NULL: any */
+	const char *watch;     /* for messages */
+};
+
+/* Find the type that is written like this; void is one, with a NULL module or the cast's. -1: there is none,
+ * or there are several that differ. */
+int type_parse(const struct cast *cast, const char *text, struct type *type, Dwfl_Module **found, struct err *err);
 
 /* A number that is constant; false: there is none, or the program computes it. */
 bool die_number(Dwarf_Die *die, unsigned name, uint64_t *number);

@@ -2,7 +2,6 @@
  * and the names they are written by. It reads no memory. */
 #include "symbols_expr_private.h"
 
-#include "watchprof/name.h"
 #include "watchprof/util.h"
 
 #include <dwarf.h>
@@ -265,8 +264,7 @@ static const char *tag_word(Dwarf_Die *die)
 	return "";
 }
 
-/* Is it a language that writes struct before the name of one? */
-static bool has_tag_words(Dwarf_Die *die)
+bool type_is_c(Dwarf_Die *die)
 {
 	Dwarf_Die unit;
 
@@ -318,7 +316,7 @@ static char *die_type_name(Dwarf_Die *die, int depth)
 	default:
 		name = qualified_name(die);
 		inner_name = text_format(
-			"%s%s", has_tag_words(die) ? tag_word(die) : "", name ? name : "{...}");
+			"%s%s", type_is_c(die) ? tag_word(die) : "", name ? name : "{...}");
 		free(name);
 		return inner_name;
 	}
@@ -431,114 +429,4 @@ void type_describe(
 			out->kind = VALUE_CHARS;
 		break;
 	}
-}
-
-/* Words that are no part of a type's name. */
-static const char *const noise[] = {"const", "volatile"};
-static const char *const tags[] = {"struct", "class", "union", "enum"};
-
-/* Take a word off the start of a text, and the blanks behind it. */
-static bool word_cut(char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	if (strncmp(text, word, len) != 0 || name_is_word(text[len]))
-		return false;
-	len += strspn(text + len, " ");
-	memmove(text, text + len, strlen(text + len) + 1);
-	return true;
-}
-
-/* Take a word off the end of a text. */
-static bool tail_cut(char *text, const char *word)
-{
-	size_t len = strlen(text), word_len = strlen(word);
-
-	while (len && text[len - 1] == ' ')
-		text[--len] = '\0';
-	if (len <= word_len || strcmp(text + len - word_len, word) != 0 ||
-		(name_is_word(*word) && name_is_word(text[len - word_len - 1])))
-		return false;
-	text[len - word_len] = '\0';
-	return true;
-}
-
-static bool words_cut(char *text, const char *const *words, size_t n)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < n; i++)
-		any |= word_cut(text, words[i]);
-	return any;
-}
-
-/* The ways in which compilers spell an integer type in debug info; false: it is none. */
-static bool integer_spell(const char *text, char *gcc, char *clang, size_t size)
-{
-	static const char *const words[] = {"unsigned", "signed", "long", "short", "char", "int"};
-	unsigned counts[ARRAY_LEN(words)] = {0};
-	char *rest = text_copy(text);
-	bool more = true;
-
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-			bool is_cut = word_cut(rest, words[i]);
-
-			counts[i] += is_cut;
-			more |= is_cut;
-		}
-	}
-	more = *rest != '\0';
-	free(rest);
-	if (more || counts[2] > 2 || counts[3] > 1)
-		return false;
-	if (counts[4]) {
-		snprintf(gcc, size, "%schar", counts[0] ? "unsigned " : counts[1] ? "signed " : "");
-		snprintf(clang, size, "%s", gcc);
-		return true;
-	}
-	snprintf(gcc, size, "%s%s%s%sint", counts[2] ? "long " : "", counts[2] == 2 ? "long " : "",
-		counts[3] ? "short " : "", counts[0] ? "unsigned " : "");
-	snprintf(clang, size, "%s%s%s%s", counts[0] ? "unsigned " : "", counts[2] ? "long" : "",
-		counts[2] == 2 ? " long" : "",
-		counts[3]   ? "short"
-		: counts[2] ? ""
-			    : "int");
-	return true;
-}
-
-bool type_parse(struct symbols *symbols, Dwfl_Module *module, const char *qualifier,
-	const char *text, struct type *type, Dwfl_Module **found)
-{
-	char *name = text_copy(text), gcc[64], clang[64];
-	struct type_search search = {.name = name, .qualifier = qualifier};
-	bool is_found;
-
-	*type = (struct type){0};
-	*found = module;
-	for (bool more = true; more;) {
-		more = words_cut(name, noise, ARRAY_LEN(noise));
-		for (size_t i = 0; i < ARRAY_LEN(noise); i++)
-			more |= tail_cut(name, noise[i]);
-		if (tail_cut(name, "*")) {
-			type->stars++;
-			more = true;
-		}
-	}
-	search.is_tagged = words_cut(name, tags, ARRAY_LEN(tags));
-	type->is_void = strcmp(name, "void") == 0;
-	is_found = type->is_void || (*name && type_search(symbols, module, &search));
-	if (!is_found && integer_spell(name, gcc, clang, sizeof(gcc))) {
-		search.name = gcc;
-		is_found = type_search(symbols, module, &search);
-		search.name = clang;
-		is_found = is_found || type_search(symbols, module, &search);
-	}
-	free(name);
-	if (search.found) {
-		type->die = search.die;
-		*found = search.found;
-	}
-	return is_found;
 }

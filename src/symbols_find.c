@@ -170,7 +170,7 @@ static void keep_best_match(struct search *search)
 	}
 }
 
-static bool path_ends_in(const char *path, const char *end)
+bool path_ends_in(const char *path, const char *end)
 {
 	size_t path_len = strlen(path), len = strlen(end);
 
@@ -211,7 +211,7 @@ static void keep_file(struct search *search)
 	for (size_t i = search->n; asked && i-- > 0;) {
 		const struct candidate *candidate = &search->found[i];
 
-		if (file_fits(candidate, asked))
+		if (file_fits(candidate, asked) || (n_fit == 0 && search->watch->is_cast_file))
 			continue;
 		if (n_fit == 0)
 			near_keep_file(search, candidate);

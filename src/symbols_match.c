@@ -395,6 +395,13 @@ void near_keep(struct asked *asked, const char *name, size_t distance)
 	asked->n_near++;
 }
 
+size_t near_distance(const struct asked *asked, const struct named *named)
+{
+	size_t limit = strlen(asked->name) / 4 + 1, distance = name_distance(asked, named->raw, limit);
+
+	return distance <= limit ? distance : SIZE_MAX;
+}
+
 void near_add(struct asked *asked, const struct named *named)
 {
 	size_t limit = strlen(asked->name) / 4 + 1, distance;

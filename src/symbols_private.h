@@ -126,6 +126,9 @@ void named_fini(struct named *named);
 /* Keep a symbol's name if it is close to the one asked for. */
 void near_add(struct asked *asked, const struct named *named);
 
+/* How far a name is from the one asked for; SIZE_MAX: not close. */
+size_t near_distance(const struct asked *asked, const struct named *named);
+
 /* Keep a name as a near miss of this distance, if there are not enough that are closer. */
 void near_keep(struct asked *asked, const char *name, size_t distance);
 
@@ -253,6 +256,17 @@ void variables_find(Dwfl_Module *module, struct asked *asked, void (*add)(void *
 /* The definition of a type by its name, with its scopes or some of them. is_tagged: only structs,
  * classes, unions and enums. */
 bool type_find(Dwfl_Module *module, const char *name, bool is_tagged, Dwarf_Die *type);
+
+/* Hand all types of this last component (NULL: all that have a name) to take(), with their names with scopes,
+ * until that says that they are enough. */
+void types_find(Dwfl_Module *module, const char *last, bool is_tagged,
+	bool (*take)(void *context, struct units *units, Dwarf_Die *die, const char *name), void *context);
+
+/* How well the name of a type fits. */
+enum match types_match(const struct asked *asked, Dwarf_Die *die, const char *name);
+
+/* Is this the path, or the end of it from a directory on? */
+bool path_ends_in(const char *path, const char *end);
 
 /* At most so many candidates are shown, and looked up in debug info for that. */
 #define CANDIDATES_SHOWN 12

@@ -199,6 +199,7 @@ struct watch watch_copy(const struct watch *watch)
 	for (size_t i = 0; i < watch->n_steps; i++) {
 		copy.steps[i] = watch->steps[i];
 		copy.steps[i].name = copy_or_null(watch->steps[i].name);
+		copy.steps[i].file = copy_or_null(watch->steps[i].file);
 	}
 	return copy;
 }
@@ -226,8 +227,10 @@ size_t watch_stem(const char *text)
 
 void watch_fini(struct watch *watch)
 {
-	for (size_t i = 0; i < watch->n_steps; i++)
+	for (size_t i = 0; i < watch->n_steps; i++) {
 		free(watch->steps[i].name);
+		free(watch->steps[i].file);
+	}
 	filters_fini(&watch->filters);
 	free(watch->steps);
 	free(watch->text);

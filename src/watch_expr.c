@@ -142,8 +142,8 @@ static int address_parse(struct parser *parser, char *expr)
 	return end - expr;
 }
 
-/* A cast of len bytes: its type without the last star. */
-static int cast_add(struct parser *parser, const char *type, size_t len)
+/* A cast of len bytes: its type without the last star; file: see struct step. */
+static int cast_add(struct parser *parser, const char *type, size_t len, const char *file)
 {
 	while (len && *type == ' ')
 		type++, len--;
@@ -158,7 +158,23 @@ static int cast_add(struct parser *parser, const char *type, size_t len)
 	if (len == 0)
 		return err_set(
 			parser->err, "%s: a cast without a type: write (TYPE *)", parser->text);
-	return step_add(parser, STEP_CAST, type, len, 0);
+	if (step_add(parser, STEP_CAST, type, len, 0))
+		return -1;
+	parser->watch->steps[parser->watch->n_steps - 1].file = file ? text_copy(file) : NULL;
+	return 0;
+}
+
+/* A cast of a TERM, which may name a file of its own. */
+static int cast_parse(struct parser *parser, const char *type, size_t len, char *term)
+{
+	struct watch *watch = parser->watch;
+	char *file = watch->file ? text_copy(watch->file) : NULL;
+	int result;
+
+	watch->is_cast_file = file != NULL;
+	result = term_parse(parser, term) || cast_add(parser, type, len, file) ? -1 : 0;
+	free(file);
+	return result;
 }
 
 /* A name with what qualifies it, up to its first step. */
@@ -179,7 +195,9 @@ static int base_parse(struct parser *parser, char *expr)
 	}
 	/* FILE::*p and MODULE!(struct s *)0x7f00 */
 	colons = file_end(expr);
-	if (colons && !watch->file) {
+	if (colons && (!watch->file || watch->is_cast_file)) {
+		free(watch->file);
+		watch->is_cast_file = false;
 		watch->file = text_format("%.*s", (int)(colons - expr), expr);
 		expr = colons + 2;
 	}
@@ -210,14 +228,13 @@ static int bracket_parse(struct parser *parser, char *expr, char *close)
 			parser->text);
 	if (strncmp(rest, "0x", 2) == 0) {
 		len = address_parse(parser, rest);
-		if (len < 0 || cast_add(parser, inside, (size_t)(close - inside)))
+		if (len < 0 || cast_add(parser, inside, (size_t)(close - inside), parser->watch->file))
 			return -1;
 		return postfix_parse(parser, rest + len);
 	}
 	if (*rest == '\0' || *rest == '.' || *rest == '[' || strncmp(rest, "->", 2) == 0)
 		return term_parse(parser, inside) || postfix_parse(parser, rest) ? -1 : 0;
-	return term_parse(parser, rest) || cast_add(parser, inside, (size_t)(close - inside)) ? -1
-											      : 0;
+	return cast_parse(parser, inside, (size_t)(close - inside), rest);
 }
 
 /* The round bracket that ends the one at expr. */

@@ -3,7 +3,7 @@
  *     WATCH  = EXPR[/LENGTH][:ACCESS]
  *     EXPR   = TERM[(+|-)OFFSET]  |  0xADDRESS
  *     TERM   = *TERM  |  (TYPE *)TERM  |  BASE{.MEMBER | ->MEMBER | [INDEX]}
- *     BASE   = [MODULE!][FILE::]NAME  |  (TERM)  |  [MODULE!](TYPE *)0xADDRESS
+ *     BASE   = [MODULE!][FILE::]NAME  |  (TERM)  |  [MODULE!][FILE::](TYPE *)0xADDRESS
  *     ACCESS = rw | w | r | x  or  the ksym_tracer form (rw- -w- r-- --x)
  *
  * It is read from the right, so that C++ names keep their colons. Precedence is that of C, but
@@ -39,6 +39,7 @@ enum step_kind {
 struct step {
 	enum step_kind kind;
 	char *name;	/* of the member; of the type, without the last '*' */
+	char *file;	/* of a cast: the source file whose type is meant, or NULL for any */
 	uint64_t index; /* of the element */
 };
 
@@ -46,6 +47,7 @@ struct watch {
 	char *text;	 /* as typed; the name of the watch in every output */
 	char *module;	 /* before '!', or NULL for any module */
 	char *file;	 /* source file before '::', or NULL */
+	bool is_cast_file; /* it stands before a cast: the variable may be of another one */
 	char *name;	 /* NULL where an address was given. What stands behind a dot in it may be a
 			  * part of the name (Go's main.counter) or a member: only symbols tell */
 	struct step *steps; /* from the name or address to the object; with an address the first is

@@ -1,6 +1,7 @@
 # expr.sh: expressions: members, elements, bit-fields, pointers and casts, in C, C++, Rust and Go, and
 # in debug information of every form that compilers and distributions make.
-. "$(dirname "$0")/lib.sh"
+here=$(dirname "$0")
+. "$here/lib.sh"
 
 has_begun() {
 	has_line "$tmp/prof.err" '^watchprof: armed in' || ! kill -0 "$prof"
@@ -87,11 +88,37 @@ c_forms() {
 	refused "a pointer to nowhere" '*nowhere/8' "nowhere is 0x10, where no memory can be read"
 	refused "void" '*any' "\*any has no size that is known: its type is void, so how many bytes?*"
 	refused "a part of a bit-field" 'tree.b2.x' "tree.b2 is a bit-field, which has no parts"
-	refused "an unknown type" '(struct nod *)0x1000->x' "no type named 'struct nod' in *"
+	refused "an unknown type" '(struct nodee *)0x1000->x' "no type named 'struct nodee' in *; did you mean struct node*"
+	refused "the same in other letter case" '((Node_t *)any)->val' "no type named 'Node_t' in *; did you mean node_t*"
+	refused "nothing near" '(struct qqqqqqqq *)0x1000->x' "no type named 'struct qqqqqqqq' in the debug information of any module that is loaded"
 	refused "a whole struct" 'table[1]->parts' "the object is 36 bytes*"
 	refused "an unknown variable with a member" treee.val "no variable named 'treee' in *; did you mean tree*"
 	go
 	counted "what a refusal leaves behind: nothing" expr-c tree.val=3
+}
+
+# Types of one name that differ.
+cast_forms() {
+	counted "the file's type" casts 'casts.c::((struct record *)casts_first)->count=3' \
+		'casts_other.c::((struct record *)casts_other)->count=4'
+	counted "a typedef of the file" casts 'casts_other.c::((record_t *)casts_other)->count=4'
+	counted "a cast without brackets" casts 'casts_other.c::(struct record *)HEAD->count=4'
+	counted "of a variable of the file" casts 'casts.c::((struct record *)slot)->count=3' \
+		'casts_other.c::((struct record *)slot)->count=4'
+	counted "of a variable of another file" casts 'casts_other.c::((struct record *)casts.c::slot)->name/8=3'
+	counted "the same type in both files" casts '((struct shared *)casts_shared)->second=5'
+	target "$BIN/casts"
+	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e '((struct record *)casts_first)->count' 2>&1 >/dev/null)
+	is "types that differ: refused with a list" "$(echo "$message" | sed 's|, /[^ ]*/|, |; s|in /.*/|in |')" \
+		"watchprof: ((struct record *)casts_first)->count: ambiguous, 2 different types are named 'struct record'; \
+name one as FILE.c::(struct record *)... or MODULE!(struct record *)...:
+  struct record, 16 bytes, casts.c:$(grep -n '^struct record' "$here/casts.c" | sed -n '2s/:.*//p'), in casts
+  struct record, 32 bytes, casts_other.c:$(grep -n '^struct record' "$here/casts.c" | sed -n '1s/:.*//p'), in casts"
+	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e '((record_t *)casts_first)->count' 2>&1 >/dev/null)
+	matches "typedefs of them" "$(echo "$message" | sed -n 1p)" "*: ambiguous, 2 different types are named 'record_t'; *"
+	refused "a file without the type" 'stdio.h::((struct record *)casts_first)->count' \
+		"no type named 'struct record' in * with that source file; did you mean struct record*"
+	go
 }
 
 # The same source in all forms of debug information.
@@ -198,6 +225,7 @@ and there is no package *expr-missing.dwp that can be read: *"
 }
 
 c_forms
+cast_forms
 forms
 missing
 if [ -e "$BIN/expr-cc" ]; then cc_forms; else skip "expressions of C++" "there is no C++ compiler"; fi

@@ -52,7 +52,8 @@ static char *steps_text(const struct watch *watch)
 		else if (step->kind == STEP_ELEMENT)
 			text = text_format("%s[%llu]", before, (unsigned long long)step->index);
 		else
-			text = text_format("%s(%s)", before, step->name);
+			text = text_format("%s(%s%s%s)", before, step->file ? step->file : "",
+				step->file ? "::" : "", step->name);
 		free(before);
 	}
 	return text;
@@ -595,6 +596,14 @@ static void test_members_with_files(void **state)
 		{"libx.so!*p", .module = "libx.so", .name = "p", .steps = "*", .access = RW},
 		{"(*libx.so!p).x:w", .module = "libx.so", .name = "p", .steps = "*.x", .access = W},
 		{"p->x::y.z", .name = "p", .steps = "*.x::y.z", .access = RW},
+		{"a.c::(struct s *)0x10->x", .file = "a.c", .address = 16, .steps = "(a.c::struct s)*.x", .access = RW},
+		{"libx.so!a.c::(s *)0x10", .module = "libx.so", .file = "a.c", .address = 16, .steps = "(a.c::s)",
+			.access = RW},
+		{"a.c::((s *)p)->x:w", .file = "a.c", .name = "p", .steps = "(a.c::s)*.x", .access = W},
+		{"a.c::(s *)p->x", .file = "a.c", .name = "p", .steps = "*.x(a.c::s)", .access = RW},
+		{"a.c::((s *)b.c::p)->x", .file = "b.c", .name = "p", .steps = "(a.c::s)*.x", .access = RW},
+		{"((s *)b.c::p)->x", .file = "b.c", .name = "p", .steps = "(s)*.x", .access = RW},
+		{"a.c::(s *)b.c::((t *)p)->x", .file = "b.c", .name = "p", .steps = "(b.c::t)*.x(a.c::s)", .access = RW},
 	};
 
 	(void)state;
