@@ -58,7 +58,8 @@ counted "a stripped library: the default version" "25 stock in libversions.so" s
 counted "a stripped library: the old one" "3 stock@V1 in libversions.so" stock@V1 "$tmp/bare/versions-pic"
 
 counted "weak and strong in one program" "7 both in weak" both "$BIN/weak"
-counted "by its file" "7 both in weak" weak.c::both "$BIN/weak"
+counted "by the file of the weak one" "7 both in weak" weak.c::both "$BIN/weak"
+counted "by the file of the strong one" "7 both in weak" weak_strong.c::both "$BIN/weak"
 counted "a weak second name" "4 nick in weak" nick "$BIN/weak"
 counted "the first name" "4 full in weak" full "$BIN/weak"
 counted "a weak definition that comes first is used" "30 v in liba_weak.so" v "$BIN/order-weak"
