@@ -13,6 +13,7 @@
 
 /* Deeper nesting than any compiler makes: such debug info is broken. */
 #define INLINED_MAX 64
+#define SCOPES_MAX  256
 
 void names_clear(struct symbols *symbols)
 {
@@ -182,22 +183,49 @@ static struct inlined *inlined_add(struct symbols *symbols, char *function)
 	return &symbols->inlined[symbols->n_inlined++];
 }
 
+/* The scopes of code that an address lies in, outermost first, from the children of a DIE on: n are known, and
+ * the number of all is returned. dwarf_getscopes() finds none where what was inlined is described in another unit
+ * (link-time optimisation), nor below a namespace. */
+static int code_scopes(Dwarf_Die *parent, Dwarf_Addr addr, Dwarf_Die *scopes, int n, int depth)
+{
+	Dwarf_Die die;
+	int inner;
+
+	if (n == SCOPES_MAX || depth == SCOPES_MAX || dwarf_child(parent, &die))
+		return n;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+			inner = n ? 0 : code_scopes(&die, addr, scopes, 0, depth + 1);
+			if (inner)
+				return inner;
+			break;
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			if (dwarf_haspc(&die, addr) <= 0)
+				break;
+			scopes[n] = die;
+			return code_scopes(&die, addr, scopes, n + 1, depth + 1);
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return n;
+}
+
 /* The functions inlined at an address (without the module's bias), innermost first, and the one
  * that they are in at last. Nothing where there are none. */
 static void inlined_find(struct symbols *symbols, Dwarf_Die *unit, uint64_t addr, const struct loc *loc)
 {
-	Dwarf_Die *at, *scopes;
-	int n = dwarf_getscopes(unit, addr, &at);
+	Dwarf_Die scopes[SCOPES_MAX];
+	int n = code_scopes(unit, addr, scopes, 0, 0);
 	char *file = loc->file ? text_copy(loc->file) : NULL;
 	unsigned line = loc->line;
 	struct inlined *frame;
 
-	if (n > 0) {
-		/* The scopes of the innermost as they lie in each other, not those of its abstract form. */
-		n = dwarf_getscopes_die(&at[0], &scopes);
-		free(at);
-	}
-	for (int i = 0; i < n && dwarf_tag(&scopes[i]) != DW_TAG_subprogram && symbols->n_inlined < INLINED_MAX; i++) {
+	for (int i = n - 1; i >= 0 && dwarf_tag(&scopes[i]) != DW_TAG_subprogram && symbols->n_inlined < INLINED_MAX; i--) {
 		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
 			continue;
 		frame = inlined_add(symbols, inlined_name(&scopes[i]));
@@ -205,8 +233,6 @@ static void inlined_find(struct symbols *symbols, Dwarf_Die *unit, uint64_t addr
 		frame->line = line;
 		file = call_file(unit, &scopes[i], &line);
 	}
-	if (n > 0)
-		free(scopes);
 	if (symbols->n_inlined == 0) {
 		free(file);
 		return;

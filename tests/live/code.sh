@@ -9,7 +9,7 @@ frames() {
 		on && /^ +[0-9]+  .* < / { sub(/ < main.*/, ""); print }' "$1" | sed 's/^ *//; s/  */ /g'
 }
 
-for program in code code-clang code-split; do
+for program in code code-clang code-split code-lto; do
 	if [ ! -x "$BIN/$program" ]; then
 		skip "$program: the names of code" "there was no compiler for it"
 		continue
@@ -35,6 +35,16 @@ for program in code code-clang code-split; do
 	is "$program: inlined functions are frames" "$(frames "$tmp/report" v:w | grep outer | sort)" \
 		"40 inner (inlined) < middle (inlined) < outer
 40 outer"
+done
+
+for compiler in g++ clang++; do
+	if [ ! -x "$BIN/spaces-$compiler" ]; then
+		skip "inlined functions in namespaces, $compiler" "there was no compiler for it"
+		continue
+	fi
+	"$WATCHPROF" -q --report=text -o "$tmp/report" -e outer_space::inner_space::v:w -- "$BIN/spaces-$compiler"
+	is "inlined functions in namespaces, $compiler" "$(frames "$tmp/report" outer_space::inner_space::v:w | sed 's/ outer_space::inner_space::inner(int) / inner /')" \
+		"40 inner (inlined) < outer_space::inner_space::outer(int)"
 done
 
 target "$BIN/code" "$tmp/list"
