@@ -283,10 +283,13 @@ bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start)
 	struct unwinding nothing;
 	unw_proc_info_t info;
 	struct cfi *cfi;
+	bool is_found;
 
 	unwinder->out = &nothing;
 	unwinder->n_stack = 0;
-	if (find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0) {
+	is_found = find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0;
+	unwinder->out = NULL;
+	if (is_found) {
 		*start = info.start_ip;
 		return true;
 	}

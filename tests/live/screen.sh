@@ -154,10 +154,10 @@ is "the target lives" $? 7
 
 # --- its worker is killed ---
 target "$BIN/pulses" "${PULSE_US:-200}"
-type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w" Enter
+type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo worker\$?" Enter
 until_true shown '> 1 v:w  0 hits'
 kill -9 "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")"
-until_true shown 'Killed'
+until_true shown 'worker137'
 settings killed
 is "its worker is killed: the terminal is as it was" "$(cat "$tmp/stty.killed")" "$(cat "$tmp/stty.before")"
 echo >&9
