@@ -14,6 +14,7 @@
 
 struct accesses {
 	struct unwinder *unwinder;
+	struct boundaries further;
 	struct insn_cache *cache;
 	struct insn_xsave layout;
 	unsigned char xsave[XSAVE_BYTES_MAX];
@@ -37,13 +38,22 @@ void accesses_free(struct accesses *accesses)
 	free(accesses);
 }
 
-/* The one sure boundary that the unwind tables give: the start of the function with the instruction that
+void accesses_boundaries(struct accesses *accesses, const struct boundaries *boundaries)
+{
+	accesses->further = *boundaries;
+}
+
+/* First the one sure boundary that the unwind tables give: the start of the function with the instruction that
  * ends at ip. */
 static bool boundary(void *context, uint64_t ip, unsigned nth, uint64_t *start)
 {
 	struct accesses *accesses = context;
 
-	return nth == 0 && unwind_function(accesses->unwinder, ip - 1, start);
+	if (nth > 0)
+		return accesses->further.find && accesses->further.find(accesses->further.context, ip, nth - 1, start);
+	if (!unwind_function(accesses->unwinder, ip - 1, start))
+		*start = ip; /* none, but there may be further ones */
+	return true;
 }
 
 static size_t code_read(void *context, uint64_t addr, void *out, size_t len)

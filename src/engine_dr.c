@@ -44,6 +44,7 @@ struct process {
 	uint64_t off, hook;
 	struct dr_image dr;
 	struct armed *armed; /* what differs by thread; NULL: every thread has dr */
+	struct boundaries boundaries; /* that the session knows */
 	struct unwinder *unwinder; /* made when the first hit needs it */
 	struct accesses *accesses; /* likewise */
 	LIST_ENTRY(process) all;
@@ -123,6 +124,7 @@ static struct accesses *process_accesses(struct process *process)
 {
 	if (!process->accesses)
 		process->accesses = accesses_new(process_unwinder(process));
+	accesses_boundaries(process->accesses, &process->boundaries);
 	return process->accesses;
 }
 
@@ -180,6 +182,7 @@ static void process_renew(struct engine *engine, struct process *process)
 	process->armed = NULL;
 	process->generation = process->base = ++process->newest;
 	process->full = 0;
+	process->boundaries = (struct boundaries){0}; /* those were of the former image */
 	accesses_free(process->accesses);
 	process->accesses = NULL;
 	unwinder_free(process->unwinder);
@@ -197,6 +200,7 @@ static struct process *process_fork(struct engine *engine, pid_t pid, const stru
 	process->image = parent->image;
 	process->dr = parent->dr;
 	process->armed = armed_copy(parent->armed);
+	process->boundaries = parent->boundaries;
 	return process;
 }
 
@@ -347,6 +351,7 @@ static int process_arm(struct engine *engine, struct process *process, const str
 	} else {
 		process->off = arming->off;
 		process->hook = arming->hook;
+		process->boundaries = arming->boundaries;
 		process->full = arming->off ? 0 : process->generation;
 	}
 	process->base = is_limit ? former.base : process->generation;

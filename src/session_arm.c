@@ -62,6 +62,14 @@ void session_remember_child(struct session *session, const struct session_image 
 	}
 }
 
+/* The engine asks where instructions begin. */
+static bool boundary(void *context, uint64_t ip, unsigned nth, uint64_t *start)
+{
+	const struct session_image *image = context;
+
+	return symbols_boundary(image->symbols, ip, nth, start);
+}
+
 static bool is_any_new(const struct session *session, const struct session_image *image)
 {
 	for (size_t i = 0; i < session->options->n_watches; i++) {
@@ -83,7 +91,8 @@ struct arming session_arming(const struct session *session, const struct session
 		.locate = tls_locate,
 		.context = image->tls,
 		.stopped = values_renew,
-		.observer = (void *)image};
+		.observer = (void *)image,
+		.boundaries = {boundary, (void *)image}};
 }
 
 struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id)

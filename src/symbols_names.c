@@ -80,9 +80,7 @@ static bool is_entry(Dwfl_Module *module, uint64_t addr)
 		GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
 }
 
-/* The compilation unit of an address: by the table of addresses, which some compilers do not make,
- * else by asking each unit. What was split off into a file of its own (-gsplit-dwarf) is there. */
-static bool unit_find(Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit, Dwarf_Addr *bias)
+bool unit_find(Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit, Dwarf_Addr *bias)
 {
 	Dwarf_Die *found = dwfl_module_addrdie(module, addr, bias), *next = NULL, split;
 	uint8_t type;

@@ -311,4 +311,8 @@ char *candidate_place(const struct candidate *candidate);
  * version (libfoo.so for libfoo.so.1.2)? */
 bool module_fits(Dwfl_Module *module, const char *qualifier);
 
+/* The compilation unit of an address: by the table of addresses, which some compilers do not make,
+ * else by asking each unit. What was split off into a file of its own (-gsplit-dwarf) is there. */
+bool unit_find(Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit, Dwarf_Addr *bias);
+
 #endif

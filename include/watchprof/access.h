@@ -3,6 +3,7 @@
 #ifndef WATCHPROF_ACCESS_H
 #define WATCHPROF_ACCESS_H
 
+#include "watchprof/boundaries.h"
 #include "watchprof/dr.h"
 #include "watchprof/hit.h"
 #include "watchprof/insn.h"
@@ -20,6 +21,9 @@ struct accesses;
 /* The unwinder tells where functions begin and has their code; it must live as long. */
 struct accesses *accesses_new(struct unwinder *unwinder);
 void accesses_free(struct accesses *accesses);
+
+/* Where else than at the starts of functions that the unwinder knows instructions begin. */
+void accesses_boundaries(struct accesses *accesses, const struct boundaries *boundaries);
 
 /* A thread at a hit. */
 struct access_shot {

@@ -3,6 +3,7 @@
 #ifndef WATCHPROF_ENGINE_H
 #define WATCHPROF_ENGINE_H
 
+#include "watchprof/boundaries.h"
 #include "watchprof/err.h"
 #include "watchprof/guardian.h"
 #include "watchprof/hit.h"
@@ -76,6 +77,7 @@ struct arming {
 	/* Called where it is not NULL and the arming has succeeded, before the threads that were stopped for it run. */
 	void (*stopped)(void *observer, pid_t pid);
 	void *observer;
+	struct boundaries boundaries;
 };
 
 struct engine_counts {

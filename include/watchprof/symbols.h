@@ -72,6 +72,10 @@ void symbols_list(struct symbols *symbols, const char *pattern, FILE *out);
 /* Where an address lies. The strings live until the next call. */
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
 
+/* Where instructions begin that are in front of ip, in the same function or the same piece of code: the nth such
+ * address that is known, from 0 on; the first one is the nearest. False: no more. */
+bool symbols_boundary(struct symbols *symbols, uint64_t ip, unsigned nth, uint64_t *start);
+
 /* Read the tables of the executable that a first symbols_locate() would read, which takes a while where
  * they are large: while nothing is stopped. Other modules' are read when they are needed. */
 void symbols_warm(struct symbols *symbols);

@@ -61,4 +61,9 @@ is "a copy: writes the destination" "$(kinds copy)" '9 0 9 copies'
 is "a copy: hits" "$(field "$tmp/report" hits)" 9
 launch -e source:w -e copy:r -- "$BIN/kinds"
 is "a copy: neither writes the source nor reads the destination" "$(field "$tmp/report" hits)" 0
+launch -e plain -e lined -e nameless -- "$BIN/bare"
+is "without unwind tables: a function with a symbol" "$(kinds plain)" "9 6 6 plain_function"
+is "without unwind tables: lines" "$(kinds lined)" "6 6 3 lined_label"
+is "without unwind tables, lines and symbols with a size: unknown, and counted as such" "$(kinds nameless) $(field "$tmp/report" unknown_kinds)" \
+	"3 - - nameless_label 3"
 done_testing

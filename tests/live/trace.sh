@@ -84,11 +84,11 @@ is "off: not traced, but counted" "$("$WATCHPROF" --decode "$tmp/ring" | grep -v
 mkfifo "$tmp/pipe"
 exec 8<>"$tmp/pipe"
 launch -e counter:w --trace="$tmp/pipe" -n 300 -- "$BIN/two"
-cat <&8 >"$tmp/trace" &
+cat <&8 >"$tmp/piped" &
 reader=$!
 pids="$pids $reader"
-until_true has_line "$tmp/trace" "^# end"
-is "a small trace fits a pipe that nobody reads yet" "$(hit_lines "$tmp/trace")" 300
+until_true has_line "$tmp/piped" "^# end"
+is "a small trace fits a pipe that nobody reads yet" "$(hit_lines "$tmp/piped")" 300
 kill "$reader"
 exec 8>&-
 
