@@ -116,6 +116,7 @@ struct evidence {
 	struct insn_state state;
 	uint64_t touched, written, executed;
 	bool is_masked_off;
+	bool is_at; /* the instruction at ip did it */
 };
 
 static uint8_t data_kind(struct evidence *evidence, unsigned watch)
@@ -125,16 +126,19 @@ static uint8_t data_kind(struct evidence *evidence, unsigned watch)
 
 	if (!dr_watch_range(evidence->dr, watch, &addr, &len))
 		return 0;
-	if (!(evidence->touched & bit))
-		return evidence->place && insn_covers(evidence->place, &evidence->state, addr, len, &access)
-			? access.kind
-			: 0;
+	if (!(evidence->touched & bit)) {
+		if (!evidence->place || !insn_covers(evidence->place, &evidence->state, addr, len, &access))
+			return 0;
+		evidence->is_at |= access.is_at;
+		return access.kind;
+	}
 	if (evidence->place)
 		access = insn_judge(evidence->place, &evidence->state, addr, len);
 	if (access.touched == TOUCHED_NO) {
 		evidence->is_masked_off = true;
 		return 0;
 	}
+	evidence->is_at |= access.is_at;
 	return evidence->written & bit ? kind_with_write(access.kind) : access.kind;
 }
 
@@ -144,8 +148,10 @@ static uint8_t watch_kind(struct evidence *evidence, unsigned watch)
 	uint64_t bit = 1ULL << watch;
 	uint8_t kind;
 
-	if (evidence->executed & bit)
+	if (evidence->executed & bit) {
+		evidence->is_at = true;
 		return HIT_EXECUTE;
+	}
 	kind = data_kind(evidence, watch);
 	return is_asked(evidence->dr, watch, kind) ? kind : 0;
 }
@@ -180,5 +186,6 @@ bool access_judge(const struct access_shot *shot, const struct dr_image *dr, uin
 		hit->watches |= (uint64_t)(hit->kinds[i] != 0) << i;
 		hit->kind |= hit->kinds[i];
 	}
+	hit->is_at = evidence.is_at;
 	return hit->watches || !evidence.is_masked_off;
 }

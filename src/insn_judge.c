@@ -270,6 +270,12 @@ static struct insn_access access_possible(const struct insn *insn, const struct 
 		kinds, insn->n_operands == 1 ? operand_touched(&insn->operands[0], state) : TOUCHED_YES, sight->size);
 }
 
+static struct insn_access access_at(struct insn_access access)
+{
+	access.is_at = true;
+	return access;
+}
+
 /* May it have been interrupted by the trap, and go on later? QEMU stops there even behind the last step, when
  * rcx, the steps left, is 0. */
 static bool is_under_way(const struct insn *insn)
@@ -314,7 +320,7 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 	if (is_under_way(&place->at))
 		at = insn_look(&place->at, state, watched);
 	if (at.sure && !before.maybe)
-		return access_sure(&at);
+		return access_at(access_sure(&at));
 	if (at.sure || (at.near && before.maybe))
 		return unknown();
 	if (before.maybe)
@@ -324,7 +330,7 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 	if (before.off)
 		return access_make(before.off, TOUCHED_NO, before.size);
 	if (at.near)
-		return access_possible(&place->at, state, &at, at.near);
+		return access_at(access_possible(&place->at, state, &at, at.near));
 	if (place->is_entry)
 		return judge_entry(place, state, watched);
 	if (place->before.length && !is_under_way(&place->at) && (!is_ahead || (place->before.n_operands == 0 && !place->before.is_hint)))
@@ -337,14 +343,17 @@ bool insn_covers(const struct insn_place *place, const struct insn_state *state,
 {
 	struct range watched = {addr, len};
 	struct sight sight = {0};
+	bool is_at;
 
 	if (place->is_entry)
 		sight = insn_look(&place->caller, state, watched);
 	else if (place->before.length && place->before.flow == FLOW_NEXT)
 		sight = insn_look(&place->before, state, watched);
-	if (!sight.sure && !sight.maybe && is_under_way(&place->at))
+	is_at = !sight.sure && !sight.maybe && is_under_way(&place->at);
+	if (is_at)
 		sight = insn_look(&place->at, state, watched);
 	*out = access_sure(&sight);
+	out->is_at = is_at;
 	return sight.sure && sight.touched == TOUCHED_YES;
 }
 

@@ -252,7 +252,7 @@ static int64_t path_find(struct profile *profile, const struct hit *hit, bool ma
 {
 	struct index *index = &profile->path_index;
 	struct path key = {.image = hit->image, .n_frames = hit->n_frames, .end = hit->path,
-		.executes = hit->kind & HIT_EXECUTE};
+		.executes = hit->is_at};
 	uint32_t entry;
 	size_t b;
 
@@ -365,7 +365,7 @@ uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
 
 const char *profile_function(struct profile *profile, const struct hit *hit)
 {
-	bool executes = hit->kind & HIT_EXECUTE;
+	bool executes = hit->is_at;
 	uint32_t i = loc_find(profile, hit->pid, hit->image, hit->frames[0] - !executes, false);
 
 	if (profile->locs[i].loc.is_entry && !executes && hit->n_frames > 1)

@@ -42,7 +42,7 @@ struct path {
 	uint16_t n_frames, n_locs;
 	uint16_t n_inner; /* of them those of the first frame */
 	uint8_t end; /* enum hit_path */
-	bool executes; /* frames[0] is the instruction itself */
+	bool executes; /* frames[0] is the instruction itself: see hit.is_at */
 };
 
 struct site {

@@ -427,7 +427,7 @@ static uint32_t path_find(struct trace *trace, const struct hit *hit)
 	struct path_key key = {.image = hit->image,
 		.n = !trace->options.with_stack && hit->n_frames > 2 ? 2 : hit->n_frames,
 		.end = trace->options.with_stack ? hit->path : PATH_NONE,
-		.executes = hit->kind & HIT_EXECUTE};
+		.executes = hit->is_at};
 	size_t b;
 
 	key.hash = hash_mix(hash_mix(0, hit->image), (uint64_t)key.end << 1 | key.executes);

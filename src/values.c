@@ -166,7 +166,7 @@ static void write_note(struct value_stats *stats, const struct hit *hit, const s
 	stats->last.pid = hit->pid;
 	stats->last.tid = hit->tid;
 	stats->last.image = hit->image;
-	stats->last.addr = hit->frames[0] - 1;
+	stats->last.addr = hit->frames[0] - !hit->is_at;
 	stats->last.from = *from;
 	stats->last.to = *to;
 	range_extend(stats, to, type);

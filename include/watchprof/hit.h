@@ -46,8 +46,8 @@ struct hit {
 	uint8_t kind;	  /* set of enum hit_kind */
 	uint8_t path;	  /* enum hit_path */
 	uint16_t n_frames;
-	/* frames[0]: the saved instruction pointer: behind the access, or the instruction itself
-	 * for HIT_EXECUTE. Then return addresses, innermost first. */
+	/* frames[0]: the saved instruction pointer: behind the access, or the instruction itself where is_at.
+	 * Then return addresses, innermost first. */
 	uint64_t frames[STACK_DEPTH_MAX];
 	/* Bit i: frame i is a signal's, put there by the kernel; the frame behind it did not call, but
 	 * was interrupted at the instruction that it goes on with. */
@@ -55,6 +55,7 @@ struct hit {
 	/* For each bit of watches: what was done to that one; 0: the same as kind. One instruction may
 	 * read a variable and write another. */
 	uint8_t kinds[WATCHES_MAX];
+	bool is_at;    /* for HIT_EXECUTE, and where the instruction is under way: a rep, a gather, a scatter */
 	bool is_alone; /* nobody else was traced that might have accessed the bytes meanwhile */
 	uint8_t n_values;
 	struct hit_value values[HIT_VALUES_MAX]; /* of some watches, also of such as were not hit after all */

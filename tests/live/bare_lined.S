@@ -6,4 +6,11 @@ lined_label:
 	incl lined(%rip)
 	movl lined(%rip), %eax
 	ret
+	.globl fill_label
+fill_label:
+	leaq area(%rip), %rdi
+	movl $8, %ecx
+	xorl %eax, %eax
+	rep stosb
+	ret
 	.section .note.GNU-stack, "", @progbits

@@ -66,4 +66,8 @@ is "without unwind tables: a function with a symbol" "$(kinds plain)" "9 6 6 pla
 is "without unwind tables: lines" "$(kinds lined)" "6 6 3 lined_label"
 is "without unwind tables, lines and symbols with a size: unknown, and counted as such" "$(kinds nameless) $(field "$tmp/report" unknown_kinds)" \
 	"3 - - nameless_label 3"
+# The processor stops in the middle: the hits are still those of the instruction, not of the line before it.
+launch --group=line -e area -- "$BIN/bare"
+is "a rep under way: the line" "$(awk -F '\t' '!/^#/ && $5 == "area" { print $8 }' "$tmp/report")" \
+	"$(grep -n 'rep stosb' "$(dirname "$0")/bare_lined.S" | cut -d : -f 1)"
 done_testing

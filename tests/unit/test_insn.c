@@ -225,6 +225,9 @@ static void test_rep_or_before(void **state)
 	(void)state;
 	assert_access(judge(&code, &regs, 0x5000), HIT_READ, 8);
 	assert_access(judge(&code, &regs, 0x7000), HIT_WRITE, 8);
+	/* So it is known whose line it is. */
+	assert_true(judge(&code, &regs, 0x5000).is_at);
+	assert_false(judge(&code, &regs, 0x7000).is_at);
 	/* mov (%rbx),%rbx: its address is gone, so that it may have been either. */
 	code.before[1] = 0x8b;
 	code.before[2] = 0x1b;

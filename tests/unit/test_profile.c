@@ -86,7 +86,7 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 static struct hit hit_of(uint64_t watches, unsigned kind, pid_t tid, const uint64_t *frames)
 {
 	struct hit hit = {
-		.watches = watches, .kind = (uint8_t)kind, .pid = 100, .tid = tid, .image = 1};
+		.watches = watches, .kind = (uint8_t)kind, .is_at = kind & HIT_EXECUTE, .pid = 100, .tid = tid, .image = 1};
 
 	while (frames[hit.n_frames]) {
 		hit.frames[hit.n_frames] = frames[hit.n_frames];
