@@ -686,7 +686,7 @@ static void thread_release(struct engine *engine, struct thread *thread)
 		registers_write(thread_tid(thread), &(struct dr_image){0});
 	has_hit = (dr6 & DR6_SLOT_BITS) || mark->noted_dr6;
 	/* An interrupt that is still pending, or its job-control stop, may come first. */
-	for (int i = 0; has_hit && i < AWAIT_MAX && thread_stop_signal(thread) == 0; i++)
+	for (int i = 0; has_hit && i < AWAIT_MAX && thread_stop_signal(thread) == 0 && trap_is_due(thread_tid(thread)); i++)
 		tracee_await(engine->tracees, thread);
 	is_own = is_own_trap(thread);
 	if (is_own || (has_hit && thread_stop_signal(thread) == SIGTRAP))

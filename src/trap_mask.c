@@ -1,7 +1,8 @@
-/* trap_mask.c owns the repair of signal masks after hits. It asks the kernel only where
- * there may be something to repair. */
+/* trap_mask.c owns what is asked about a thread's SIGTRAP, and the repair of signal masks after hits. It
+ * asks the kernel only where there may be something to repair. */
 #include "watchprof/trap_mask.h"
 
+#include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 
 #include <signal.h>
@@ -38,4 +39,11 @@ bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
 	if (!mask->is_blocking || (blocked & TRAP))
 		return false;
 	return sys_sigmask_set(tid, blocked | TRAP) == 0;
+}
+
+bool trap_is_due(pid_t tid)
+{
+	struct procfs_status status;
+
+	return procfs_status(tid, &status) && (status.pending & TRAP);
 }

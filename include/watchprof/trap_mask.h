@@ -24,4 +24,9 @@ void trap_mask_note(pid_t tid, struct trap_mask *mask);
  * (sigfillset), looked at on the 1st, 2nd, 4th, ... hit. True if it was put back. */
 bool trap_mask_restore(pid_t tid, struct trap_mask *mask);
 
+/* Is a SIGTRAP still to come, for a stopped thread whose DR6 tells of a hit? One that a tracer was told of
+ * before it died is not: the kernel forgets the signal of a stop when its status is fetched
+ * (wait_task_stopped() in the kernel), and DR6 tells of it for ever. */
+bool trap_is_due(pid_t tid);
+
 #endif

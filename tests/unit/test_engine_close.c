@@ -92,6 +92,19 @@ static void test_trap_in_flight(void **state)
 	assert_true(fake_is_running(P + 1));
 }
 
+/* DR6 tells of a hit whose trap a tracer had taken before it died: nothing comes that could be awaited. */
+static void test_trap_taken_by_another(void **state)
+{
+	struct engine *engine = armed_on(3);
+
+	(void)state;
+	fake_hit_late(P + 1, 1);
+	fake_thread(P + 1)->trap.si_signo = 0;
+	end_quickly(engine);
+	assert_string_equal(fake_trace(P + 1), "INT DR7=0 DR6=0 DETACH");
+	assert_true(fake_is_running(P + 1));
+}
+
 static void test_all_traps_in_flight(void **state)
 {
 	struct engine *engine = armed_on(4);
@@ -600,6 +613,7 @@ int main(void)
 		TEST(stopped_by_itself),
 		TEST(trap_in_flight),
 		TEST(all_traps_in_flight),
+		TEST(trap_taken_by_another),
 		TEST(trap_noted),
 		TEST(trap_in_flight_and_signal),
 		TEST(killed_with_trap_in_flight),
