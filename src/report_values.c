@@ -91,6 +91,8 @@ size_t report_value_fields(const struct report_values *values, struct report_val
 	put_count(fields, &n, "writes", stats->writes);
 	put_count(fields, &n, "changed", stats->changed);
 	put_count(fields, &n, "silent", stats->silent);
+	if (stats->among_others)
+		put_count(fields, &n, "among_others", stats->among_others);
 	put_count(fields, &n, "unseen", stats->unseen);
 	if (stats->unseen) {
 		put_count(fields, &n, "unseen_first", stats->unseen_first);
@@ -153,6 +155,8 @@ void report_value_text(FILE *out, const struct report_values *values)
 		fprintf(out, "; %" PRIu64 " writes changed it, %" PRIu64 " did not", stats->changed, stats->silent);
 	if (stats->has_range)
 		range_text(out, values);
+	if (stats->among_others)
+		fputs("\n  (as seen after each write: other threads may have written in between)", out);
 	fputc('\n', out);
 	if (stats->last.time_ns)
 		last_text(out, values);

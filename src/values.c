@@ -193,9 +193,10 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 	struct value_stats *stats = &values->stats[watch];
 	struct value former = holder->value;
 
-	if (hit->kinds[watch] & HIT_WRITE)
+	if (hit->kinds[watch] & HIT_WRITE) {
 		write_note(stats, hit, &former, now, values->types[watch]);
-	else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
+		stats->among_others += !hit->is_alone && !(values->by_thread >> watch & 1);
+	} else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
 		unseen_note(stats, values->hits[watch]);
 	holder->value = *now;
 	stats->current = *now;

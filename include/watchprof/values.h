@@ -28,6 +28,9 @@ struct value_stats {
 	uint64_t writes;      /* hits that wrote for certain, whose new value is known */
 	uint64_t changed;     /* of these: the value was another one before */
 	uint64_t silent;      /* it was the same; writes - changed - silent: not known */
+	/* Of the writes: other threads ran. What one of them wrote before the bytes were read is taken for
+	 * this write's, so that for these, values, changed and silent are what was seen, not what was written. */
+	uint64_t among_others;
 	/* A hit that only read found another value than the hit before had left: somebody that cannot be
 	 * counted wrote (the kernel, another process). Only told where the process had one thread: otherwise
 	 * a hit of another thread may be on its way. */

@@ -111,6 +111,28 @@ static void test_unseen(void **state)
 	values_free(values);
 }
 
+/* Writes beside which other threads ran are told: what is seen after them may be another's. */
+static void test_among_others(void **state)
+{
+	struct values *values = values_new();
+	struct hit one = {.watches = 1, .pid = 5, .tid = 6, .kinds = {HIT_WRITE}, .n_values = 1, .n_frames = 1};
+
+	(void)state;
+	hit(values, 5, HIT_WRITE, 1);
+	assert_int_equal(stats_of(values).among_others, 0);
+	one.values[0] = (struct hit_value){.watch = 0, .len = 4, .bytes = {2}};
+	values_add(values, &one);
+	values_add(values, &one);
+	one.kinds[0] = HIT_READ;
+	values_add(values, &one);
+	assert_int_equal(stats_of(values).among_others, 2);
+	values_by_thread(values, 0); /* nobody else has a thread's own */
+	one.kinds[0] = HIT_WRITE;
+	values_add(values, &one);
+	assert_int_equal(stats_of(values).among_others, 2);
+	values_free(values);
+}
+
 static void test_by_thread(void **state)
 {
 	struct values *values = values_new();
@@ -260,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_changed_and_silent),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_unseen),
+		cmocka_unit_test(test_among_others),
 		cmocka_unit_test(test_by_thread),
 		cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_top_is_bounded),
