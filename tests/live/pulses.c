@@ -1,5 +1,5 @@
 /* pulses: after a line, two threads write v until the next line, each with a pause of PAUSE microseconds
- * (first argument) between two writes; one of them from drum(), the other one from work(). Then it says "writes N". A third thread is in epoll_wait all
+ * (first argument) between two writes; one of them from drum(), the other one from fiddle(). Then it says "writes N". A third thread is in epoll_wait all
  * the time. After one more line it says "eintr N", how often that call was interrupted, and exits with 7. */
 #include "handshake.h"
 #include <errno.h>
@@ -20,7 +20,7 @@ __attribute__((noinline)) static void drum(long value)
 	v = value;
 }
 
-__attribute__((noinline)) static void work(long value)
+__attribute__((noinline)) static void fiddle(long value)
 {
 	v = value;
 }
@@ -34,7 +34,7 @@ static void *beat(void *argument)
 		if (argument)
 			drum(1);
 		else
-			work(2);
+			fiddle(2);
 		atomic_fetch_add(&writes, 1);
 	}
 	return NULL;

@@ -45,7 +45,7 @@ type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
 see '> 1 v:w  0 hits' "the header has the watch"
 echo >&9
 see 'drum  *pulses.c:' "the histogram has the functions that write"
-see 'work  *pulses.c:' "and the other one"
+see 'fiddle  *pulses.c:' "and the other one"
 type_keys + oth
 see 'other  *8 ' "+: the variables of the target"
 type_keys :w Enter
@@ -57,7 +57,7 @@ see 'hits  *rate  *reads  *writes  *function' "s: sorted by name"
 type_keys G / drum Enter
 until_true shown '^drum .*pulses.c:'
 ok $? "/: the row is selected, its full text is below"
-type_keys '\' work Enter
+type_keys '\' fiddle Enter
 until_true not_shown ' drum '
 ok $? "\\: one function is left out"
 type_keys Escape
