@@ -4,11 +4,8 @@
  * Rules that it relies on (manual page of ptrace, facts.md section 2): a seized thread's status
  * word tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
  * reported after those of all its threads; exec is reported under the leader's id. */
-#include "watchprof/tracee.h"
-
-#include "watchprof/attach_error.h"
+#include "tracee_private.h"
 #include "watchprof/procfs.h"
-#include "watchprof/stop.h"
 #include "watchprof/sys.h"
 #include "watchprof/syscall_restart.h"
 #include "watchprof/util.h"
@@ -30,50 +27,11 @@
  * many on, it is SIGCHLD that says which thread has stopped. Signals merge; so those that stopped
  * lately are looked at as well, and when nobody has told anything for a moment, all are. */
 #define THREADS_MANY 128
-#define LATELY_MAX   4
 #define TOLD_NS      (NS_PER_S / 1000)
 
 /* A trap in flight comes as soon as its thread is given a processor; on a busy machine that may
  * take long. */
 #define AWAIT_NS (10 * NS_PER_S)
-
-enum thread_state {
-	THREAD_RUNNING,
-	THREAD_READY,  /* stopped; its stop waits in the ready queue */
-	THREAD_HELD,   /* stopped; its stop was handed to the engine */
-	THREAD_PARKED, /* stopped by tracees_stop(), with nothing to report */
-};
-
-struct thread {
-	pid_t tid, pid;
-	enum thread_state state;
-	struct stop stop;
-	int status;
-	bool gone;       /* it has ended; it is only kept for its entry in the queue */
-	bool fresh;      /* its first stop is still to come */
-	bool born;       /* created while traced */
-	bool stray;      /* a process of its own; let go at its first stop */
-	bool visit;      /* the engine wants to see its next stop, whatever that is */
-	bool group_stop; /* its present stop is a job-control stop */
-	struct thread_mark mark;
-	LIST_ENTRY(thread) all;
-	STAILQ_ENTRY(thread) ready;
-};
-
-struct tracees {
-	void *by_tid; /* tsearch tree */
-	LIST_HEAD(, thread) all;
-	STAILQ_HEAD(, thread) ready;
-	size_t n_threads;
-	unsigned since_drain;
-	bool is_told; /* SIGCHLD says which thread has stopped */
-	pid_t lately[LATELY_MAX];
-	bool with_children;
-	uint64_t awake_ns; /* see tracees_stay_awake() */
-	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
-	int *ward_status;
-	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */
-};
 
 void tracees_stay_awake(struct tracees *tracees, uint64_t ns)
 {
@@ -97,7 +55,7 @@ struct tracees *tracees_new(bool with_children)
 	return tracees;
 }
 
-static struct thread *thread_find(const struct tracees *tracees, pid_t tid)
+struct thread *thread_find(const struct tracees *tracees, pid_t tid)
 {
 	struct thread key = {.tid = tid};
 	struct thread **found = tfind(&key, &tracees->by_tid, tid_compare);
@@ -105,7 +63,7 @@ static struct thread *thread_find(const struct tracees *tracees, pid_t tid)
 	return found ? *found : NULL;
 }
 
-static struct thread *thread_add(struct tracees *tracees, pid_t pid, pid_t tid)
+struct thread *thread_add(struct tracees *tracees, pid_t pid, pid_t tid)
 {
 	struct thread *thread = mem_new(1, sizeof(*thread));
 
@@ -148,86 +106,7 @@ void tracees_free(struct tracees *tracees)
 	free(tracees);
 }
 
-/* May an attach go on without this thread? One that has ended (ESRCH), one born of a thread that
- * is traced (it is traced already: its first stop tells) or dying (both EPERM), and a leader that
- * has exited before its threads (EPERM). */
-static bool is_dispensable(const struct tracees *tracees, pid_t pid, pid_t tid, int result)
-{
-	pid_t living;
-
-	if (result == -ESRCH || (tid != pid && tracees->n_threads > 0))
-		return true;
-	living = procfs_living_thread(pid);
-	return tid == pid && result == -EPERM && living && living != pid;
-}
-
-/* Seize the threads that are not yet traced; returns how many were new, or -errno where the
- * process is gone or refuses. A thread that ends meanwhile is no failure. */
-static int seize_new(struct tracees *tracees, pid_t pid)
-{
-	size_t n;
-	pid_t *tids = procfs_threads(pid, &n);
-	int seized = 0, failure = n ? 0 : -ESRCH;
-
-	for (size_t i = 0; i < n && !failure; i++) {
-		int result;
-
-		if (thread_find(tracees, tids[i]))
-			continue;
-		result = sys_seize(tids[i], tracees->with_children);
-		if (result == 0) {
-			thread_add(tracees, pid, tids[i]);
-			seized++;
-		} else if (!is_dispensable(tracees, pid, tids[i], result)) {
-			failure = result;
-		}
-	}
-	free(tids);
-	return seized ? seized : failure;
-}
-
-int tracees_attach(struct tracees *tracees, pid_t pid, struct err *err)
-{
-	int seized;
-
-	while ((seized = seize_new(tracees, pid)) > 0)
-		;
-	if (tracees->n_threads > 0 && seized != -ESRCH)
-		return 0;
-	return attach_error(pid, seized < 0 ? -seized : ESRCH, err);
-}
-
-bool tracees_take_over(
-	struct tracees *tracees, pid_t pid, pid_t ward, int *ward_status, uint64_t timeout_ns)
-{
-	uint64_t deadline = clock_now_ns() + timeout_ns;
-	bool is_headless = procfs_living_thread(pid) != pid;
-	size_t n;
-	pid_t *tids = procfs_threads(pid, &n);
-
-	tracees->ward = ward;
-	tracees->ward_status = ward_status;
-	for (size_t i = 0; i < n; i++) {
-		int result = is_headless && tids[i] == pid
-				     ? -ESRCH
-				     : sys_seize(tids[i], tracees->with_children);
-
-		/* The kernel takes all from the dying tracer at once: until it has, EPERM. */
-		while (result == -EPERM && tracees->n_threads == 0 && clock_now_ns() < deadline) {
-			sched_yield();
-			result = sys_seize(tids[i], tracees->with_children);
-		}
-		if (result)
-			continue;
-		thread_add(tracees, pid, tids[i]);
-	}
-	free(tids);
-	while (seize_new(tracees, pid) > 0)
-		;
-	return tracees->n_threads > 0;
-}
-
-static void ready_put(struct tracees *tracees, struct thread *thread, int status)
+void ready_put(struct tracees *tracees, struct thread *thread, int status)
 {
 	thread->status = status;
 	thread->stop = stop_decode(status);
@@ -313,7 +192,7 @@ static void exec_settle(struct tracees *tracees, struct thread *leader)
 	leader->fresh = leader->visit = false;
 }
 
-static void status_take(struct tracees *tracees, pid_t tid, int status)
+void status_take(struct tracees *tracees, pid_t tid, int status)
 {
 	struct stop stop = stop_decode(status);
 	struct thread *thread = thread_find(tracees, tid);
@@ -693,60 +572,6 @@ void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours)
 		thread_remove(tracees, thread);
 	else if (!tracees->is_emergency)
 		free(thread);
-}
-
-/* Run the child from its first instruction in the fork to its exec stop; its end instead
- * means that the exec failed. */
-static int exec_await(struct tracees *tracees, pid_t pid)
-{
-	int status;
-	pid_t tid;
-
-	for (;;) {
-		tid = sys_wait(&status, true);
-		if (tid == -EINTR)
-			continue;
-		if (tid < 0)
-			return -1;
-		if (tid != pid) {
-			status_take(tracees, tid, status);
-			continue;
-		}
-		switch (stop_decode(status).kind) {
-		case STOP_EXITED:
-		case STOP_KILLED:
-			return -1;
-		case STOP_EXEC:
-			ready_put(tracees, thread_add(tracees, pid, pid), status);
-			return 0;
-		case STOP_SIGNAL:
-			sys_cont(pid, stop_decode(status).value);
-			break;
-		case STOP_GROUP:
-			sys_listen(pid);
-			break;
-		default:
-			sys_cont(pid, 0);
-		}
-	}
-}
-
-int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int input_fd, int output_fd,
-	pid_t *pid, struct err *err)
-{
-	struct launch launch;
-	int result = sys_launch(argv, mask, input_fd, output_fd, tracees->with_children, &launch);
-
-	if (result)
-		return launch_error(argv[0], -result, err);
-	sys_launch_go(&launch);
-	*pid = launch.pid;
-	result = exec_await(tracees, launch.pid);
-	if (result == 0) {
-		sys_launch_result(&launch);
-		return 0;
-	}
-	return exec_error(argv[0], -sys_launch_result(&launch), err);
 }
 
 struct thread *tracees_first(const struct tracees *tracees, const struct thread *former)
