@@ -39,6 +39,7 @@ static void status_line(const char *line, struct procfs_status *out)
 	sscanf(line, "SigBlk:\t%" SCNx64, &out->blocked);
 	sscanf(line, "SigIgn:\t%" SCNx64, &out->ignored);
 	sscanf(line, "SigCgt:\t%" SCNx64, &out->caught);
+	sscanf(line, "Seccomp:\t%d", &out->seccomp);
 }
 
 bool procfs_status(pid_t tid, struct procfs_status *out)

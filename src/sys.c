@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/time.h>
@@ -16,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEIZE_OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+#define SEIZE_OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+
+/* Of linux/ptrace.h (5.13), which libc's headers of that time lack. */
+#define GET_RSEQ_CONFIGURATION 0x420f
 
 static long request(enum __ptrace_request what, pid_t tid, uintptr_t addr, uintptr_t data)
 {
@@ -37,6 +41,11 @@ int sys_interrupt(pid_t tid)
 int sys_cont(pid_t tid, int sig)
 {
 	return (int)request(PTRACE_CONT, tid, 0, (uintptr_t)sig);
+}
+
+int sys_syscall(pid_t tid, int sig)
+{
+	return (int)request(PTRACE_SYSCALL, tid, 0, (uintptr_t)sig);
 }
 
 int sys_listen(pid_t tid)
@@ -94,6 +103,18 @@ int sys_siginfo_get(pid_t tid, siginfo_t *info)
 	return (int)request(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);
 }
 
+int sys_siginfo_set(pid_t tid, const siginfo_t *info)
+{
+	return (int)request(PTRACE_SETSIGINFO, tid, 0, (uintptr_t)info);
+}
+
+int sys_rseq_get(pid_t tid, struct sys_rseq *out)
+{
+	int result = (int)request((enum __ptrace_request)GET_RSEQ_CONFIGURATION, tid, sizeof(*out), (uintptr_t)out);
+
+	return result < 0 ? result : 0;
+}
+
 int sys_eventmsg_get(pid_t tid, unsigned long *message)
 {
 	return (int)request(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)message);
@@ -121,6 +142,19 @@ pid_t sys_wait_one(pid_t tid, int *status)
 	pid_t found = waitpid(tid, status, __WALL | WNOHANG);
 
 	return found < 0 ? -errno : found;
+}
+
+int sys_wait_stop(pid_t tid, int *status)
+{
+	siginfo_t info;
+
+	/* Without WEXITED: a thread that ends meanwhile is ECHILD, and still to be waited for. */
+	while (waitid(P_PID, (id_t)tid, &info, WSTOPPED | __WALL)) {
+		if (errno != EINTR)
+			return -ESRCH;
+	}
+	*status = info.si_status << 8 | 0x7f; /* as waitpid() has it */
+	return 0;
 }
 
 void sys_tell(bool on)
@@ -169,6 +203,30 @@ ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iov
 	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);
 
 	return got < 0 ? -errno : got;
+}
+
+int sys_memory_open(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t sys_memory_force_read(int fd, uint64_t addr, void *out, size_t len)
+{
+	ssize_t n = pread(fd, out, len, (off_t)addr);
+
+	return n < 0 ? -errno : n;
+}
+
+ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t len)
+{
+	ssize_t n = pwrite(fd, data, len, (off_t)addr);
+
+	return n < 0 ? -errno : n;
 }
 
 /* The child's part of a launch: wait to be released, exec, tell why it failed. */

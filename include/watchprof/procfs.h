@@ -16,6 +16,7 @@ struct procfs_status {
 	char state;		 /* R S D T t Z X */
 	uint64_t pending;	 /* signals waiting for the thread or its process: bit n-1 */
 	uint64_t blocked, ignored, caught;
+	int seccomp; /* 0: its system calls are not filtered */
 	char name[64]; /* comm; not escaped */
 };
 

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-/* PTRACE_SEIZE with thread and exec events, and with fork and vfork events if forked children
+/* PTRACE_SEIZE with thread and exec events, system call stops told from SIGTRAP, and with fork and vfork events if forked children
  * are to be traced as well. The thread is not stopped. */
 int sys_seize(pid_t tid, bool with_children);
 
@@ -27,6 +27,9 @@ int sys_cont(pid_t tid, int sig);
 int sys_listen(pid_t tid);
 int sys_detach(pid_t tid, int sig);
 
+/* As sys_cont(), until the next entry into or exit from a system call: a stop by SIGTRAP | 0x80. */
+int sys_syscall(pid_t tid, int sig);
+
 /* The thread's virtual debug register n (0-3, 6, 7). The thread must be stopped. */
 int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value);
 int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value);
@@ -37,6 +40,7 @@ int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
 /* Copy the xsave area (NT_X86_XSTATE) of a stopped thread, len bytes at most. Returns its length. */
 ssize_t sys_xstate_get(pid_t tid, void *out, size_t len);
 int sys_siginfo_get(pid_t tid, siginfo_t *info);
+int sys_siginfo_set(pid_t tid, const siginfo_t *info); /* in a signal-delivery stop: what is delivered */
 int sys_eventmsg_get(pid_t tid, unsigned long *message);
 
 /* The blocked signals, bit n-1 for signal n. */
@@ -50,6 +54,10 @@ pid_t sys_wait(int *status, bool block);
 /* The next state change of this tracee or child, without waiting: its tid, 0 (nothing), or a negative errno.
  * sys_wait() looks at every tracee in turn; this costs the same however many there are. */
 pid_t sys_wait_one(pid_t tid, int *status);
+
+/* Wait until this tracee stops, through signals. -ESRCH: it has ended, or is no tracee; its end is left to be
+ * waited for. */
+int sys_wait_stop(pid_t tid, int *status);
 
 /* From now on (on) state changes are kept for sys_wait_told(), by SIGCHLD; or no more. */
 void sys_tell(bool on);
@@ -69,6 +77,20 @@ int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word);
 /* The same for n pieces in one call, in order, local[i] as long as remote[i]. Returns the bytes of all. */
 struct iovec;
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n);
+
+/* Memory of a process whatever its protection (FOLL_FORCE in the kernel; private mappings only where it is written),
+ * through a descriptor that the caller closes. Each returns the number of bytes or a negative errno; 0: the
+ * process has ended, or runs another program now. */
+int sys_memory_open(pid_t pid);
+ssize_t sys_memory_force_read(int fd, uint64_t addr, void *out, size_t len);
+ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t len);
+
+/* The restartable sequences of a stopped thread (rseq(2)); addr 0: none are registered. -EIO: the kernel cannot tell. */
+struct sys_rseq {
+	uint64_t addr;
+	uint32_t size, signature, flags, pad;
+};
+int sys_rseq_get(pid_t tid, struct sys_rseq *out);
 
 /* Fork a child that is seized (with_children as for sys_seize) and stands before execvp(argv), with the given
  * signal mask; with input_fd >= 0 it reads from there, with output_fd >= 0 it writes there, errors as well.

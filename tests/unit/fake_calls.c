@@ -158,6 +158,12 @@ int sys_cont(pid_t tid, int sig)
 	return 0;
 }
 
+/* This world has no stops at system calls: the thread runs to its next stop of another kind. */
+int sys_syscall(pid_t tid, int sig)
+{
+	return sys_cont(tid, sig);
+}
+
 int sys_listen(pid_t tid)
 {
 	struct fake_thread *t;
@@ -299,6 +305,23 @@ int sys_siginfo_get(pid_t tid, siginfo_t *info)
 	return result;
 }
 
+int sys_siginfo_set(pid_t tid, const siginfo_t *info)
+{
+	struct fake_thread *t;
+	int result = begin_stopped(FAKE_SIGINFO, tid, 1, 0, &t);
+
+	if (result == 0)
+		t->info = *info;
+	return result;
+}
+
+int sys_rseq_get(pid_t tid, struct sys_rseq *out)
+{
+	(void)tid;
+	*out = (struct sys_rseq){0};
+	return 0;
+}
+
 int sys_eventmsg_get(pid_t tid, unsigned long *message)
 {
 	struct fake_thread *t;
@@ -402,6 +425,23 @@ pid_t sys_wait_one(pid_t tid, int *status)
 	return 0;
 }
 
+int sys_wait_stop(pid_t tid, int *status)
+{
+	const struct fake_thread *t = fake_find_living(tid);
+
+	fake_step(1000);
+	if (!t || !t->is_traced || t->is_zombie)
+		return -ESRCH;
+	for (size_t i = 0; i < fake.n_reports; i++) {
+		if (fake.reports[i].tid == tid) {
+			report_give(i, status);
+			return 0;
+		}
+	}
+	fake_violate("a wait for a stop that nobody has asked for", tid, 0);
+	return -ESRCH;
+}
+
 void sys_tell(bool on)
 {
 	fake.is_telling = on;
@@ -440,6 +480,24 @@ ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iov
 {
 	(void)pid, (void)local, (void)remote, (void)n;
 	return -EFAULT;
+}
+
+int sys_memory_open(pid_t pid)
+{
+	(void)pid;
+	return -EACCES;
+}
+
+ssize_t sys_memory_force_read(int fd, uint64_t addr, void *out, size_t len)
+{
+	(void)fd, (void)addr, (void)out, (void)len;
+	return -EIO;
+}
+
+ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t len)
+{
+	(void)fd, (void)addr, (void)data, (void)len;
+	return -EIO;
 }
 
 int procfs_map_open(pid_t pid, const struct procfs_map *map, char **name)
