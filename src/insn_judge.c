@@ -85,8 +85,12 @@ static uint64_t address_of(const struct insn_operand *op, const struct user_regs
 	}
 }
 
-/* A lane of an index vector: its element's address. */
-static uint64_t lane_address(const struct insn_operand *op, const struct insn_state *state, unsigned lane)
+uint64_t insn_operand_address(const struct insn_operand *op, const struct user_regs_struct *regs)
+{
+	return address_of(op, regs, offset_of(op, regs));
+}
+
+uint64_t insn_lane_address(const struct insn_operand *op, const struct insn_state *state, unsigned lane)
 {
 	const unsigned char *at = state->vectors->v[op->index_vector % 32] + (size_t)lane * op->index_element;
 	uint64_t index = 0;
@@ -102,7 +106,7 @@ static enum match match_spread(const struct insn_operand *op, const struct insn_
 	if (!state->vectors)
 		return MATCH_MAYBE;
 	for (unsigned lane = 0; lane < op->n_elements; lane++) {
-		if (overlaps(watched, lane_address(op, state, lane), op->element))
+		if (overlaps(watched, insn_lane_address(op, state, lane), op->element))
 			return MATCH_SURE;
 	}
 	return MATCH_NONE;
@@ -113,7 +117,7 @@ static bool has_mask(const struct insn_operand *op, const struct insn_state *sta
 	return op->mask != INSN_NO_REGISTER && state->vectors;
 }
 
-static bool is_element_on(const struct insn_operand *op, const struct insn_vectors *vectors, unsigned i)
+bool insn_element_is_on(const struct insn_operand *op, const struct insn_vectors *vectors, unsigned i)
 {
 	if (op->is_vector_mask)
 		return vectors->v[op->mask % 32][(i + 1) * op->element - 1] & 0x80;
@@ -129,7 +133,7 @@ static enum match match_masked(const struct insn_operand *op, const struct insn_
 {
 	for (unsigned i = 0; i < op->n_elements; i++) {
 		if (overlaps(watched, addr + (uint64_t)i * op->element, op->element) &&
-			is_element_on(op, state->vectors, i))
+			insn_element_is_on(op, state->vectors, i))
 			return MATCH_SURE;
 	}
 	return MATCH_OFF;
@@ -141,7 +145,7 @@ static enum match match_packed(const struct insn_operand *op, const struct insn_
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < op->n_elements; i++)
-		n += is_element_on(op, state->vectors, i);
+		n += insn_element_is_on(op, state->vectors, i);
 	return overlaps(watched, addr, (uint64_t)n * op->element) && n ? MATCH_SURE : MATCH_OFF;
 }
 
@@ -164,7 +168,7 @@ static enum match operand_match(const struct insn_operand *op, bool is_repeated,
 		return MATCH_MAYBE;
 	if (op->lanes == LANES_SPREAD)
 		return match_spread(op, state, watched);
-	addr = address_of(op, state->regs, offset_of(op, state->regs));
+	addr = insn_operand_address(op, state->regs);
 	if (!overlaps(watched, addr, op->size))
 		return is_repeated ? match_group(op, state, addr, watched) : MATCH_NONE;
 	if (op->lanes == LANES_MASKED && has_mask(op, state))

@@ -110,6 +110,13 @@ struct insn_state {
 	const struct insn_vectors *vectors;
 };
 
+/* Where an operand lies, by these registers (not one of LANES_SPREAD), and where a lane of one of LANES_SPREAD does. */
+uint64_t insn_operand_address(const struct insn_operand *op, const struct user_regs_struct *regs);
+uint64_t insn_lane_address(const struct insn_operand *op, const struct insn_state *state, unsigned lane);
+
+/* Does the mask of an operand that has one leave element i in? */
+bool insn_element_is_on(const struct insn_operand *op, const struct insn_vectors *vectors, unsigned i);
+
 enum insn_touched {
 	TOUCHED_UNKNOWN,
 	TOUCHED_YES,

@@ -1,0 +1,25 @@
+/* emulate_plan_private.h: shared by emulate_plan.c and emulate_patch.c, who alone know Zydis's view of an
+ * instruction. */
+#ifndef EMULATE_PLAN_PRIVATE_H
+#define EMULATE_PLAN_PRIVATE_H
+
+#include "emulate_private.h"
+
+#include <Zydis/Zydis.h>
+
+struct decoded {
+	ZydisDecodedInstruction in;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* emulate_patch.c */
+bool decoded_make(struct decoded *out, const unsigned char *code, size_t len);
+
+/* Make plan->code: the same instruction, but with its operand in memory at a register. False: it cannot be run
+ * that way. */
+bool emulate_patch(struct emulate_plan *plan, const struct decoded *code);
+
+/* emulate_plan.c: the number of a general register, of a part of it, too. */
+uint8_t decoded_general(ZydisRegister reg);
+
+#endif
