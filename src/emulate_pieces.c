@@ -95,7 +95,7 @@ enum emulate_result emulate_pieces(struct emulate_run *run)
 {
 	const struct emulate_plan *plan = run->plan;
 
-	run->out->is_known = true;
+	run->out->is_known = plan->way != WAY_STEP || !plan->is_repeated;
 	if (plan->way >= WAY_MOVS) {
 		emulate_string_pieces(run);
 		return EMULATE_DONE;

@@ -233,6 +233,28 @@ static bool is_near_word(const struct decoded *code)
 		code->in.meta.branch_type == ZYDIS_BRANCH_TYPE_SHORT;
 }
 
+/* What nested functions' enter copies lies below the frame pointer: its 31 words at most. */
+#define DISPLAY_BYTES (32 * WORD)
+
+static void frame_fill(struct emulate_plan *plan, const struct decoded *code)
+{
+	bool is_enter = plan->way == WAY_ENTER;
+	struct insn_operand *op = &plan->operands[0];
+
+	plan->n_operands = 1;
+	*op = (struct insn_operand){.kind = is_enter ? HIT_WRITE : HIT_READ, .base = is_enter ? RSP : RBP,
+		.disp = is_enter ? -WORD : 0, .size = WORD, .index = INSN_NO_REGISTER, .bits = INSN_NO_REGISTER,
+		.mask = INSN_NO_REGISTER};
+	plan->value = is_enter ? code->ops[0].imm.value.u : 0;
+	if (has_prefix(code, 0x66))
+		plan->way = WAY_STEP;
+	if (is_enter && code->ops[1].imm.value.u % 32 != 0) {
+		plan->way = WAY_STEP;
+		op->lanes = LANES_LOOSE;
+		op->disp = -DISPLAY_BYTES;
+	}
+}
+
 /* What is done by hand needs a look at a few more things. */
 static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 {
@@ -258,13 +280,7 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 		break;
 	case WAY_LEAVE:
 	case WAY_ENTER:
-		if (has_prefix(code, 0x66) || (plan->way == WAY_ENTER && code->ops[1].imm.value.u % 32 != 0))
-			plan->way = WAY_STEP;
-		plan->n_operands = 1;
-		plan->operands[0] = (struct insn_operand){.kind = plan->way == WAY_LEAVE ? HIT_READ : HIT_WRITE,
-			.base = plan->way == WAY_LEAVE ? RBP : RSP, .disp = plan->way == WAY_LEAVE ? 0 : -WORD,
-			.size = WORD, .index = INSN_NO_REGISTER, .bits = INSN_NO_REGISTER, .mask = INSN_NO_REGISTER};
-		plan->value = plan->way == WAY_ENTER ? code->ops[0].imm.value.u : 0;
+		frame_fill(plan, code);
 		break;
 	case WAY_XLAT:
 		plan->is_xlat = true;

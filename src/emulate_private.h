@@ -133,6 +133,7 @@ struct emulate_processor {
 struct emulator {
 	struct emulate_processor processor;
 	unsigned char *code; /* the template, then EMULATE_SLOTS slots, then the frame */
+	bool is_broken; /* some code could not be made executable again: nothing runs any more */
 	struct emulate_frame *frame;
 	size_t state_len; /* bytes at frame->in, LEVEL_X */
 	struct insn_vectors vectors;

@@ -140,7 +140,8 @@ bool emulate_stub_write(struct emulator *emulator, const struct emulate_plan *pl
 	memcpy(slot, plan->code, plan->n_code);
 	slot[plan->n_code] = 0xe9; /* jmp */
 	memcpy(slot + plan->n_code + 1, &distance, sizeof(distance));
-	return mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0;
+	emulator->is_broken = mprotect(page, PAGE, PROT_READ | PROT_EXEC) != 0;
+	return !emulator->is_broken;
 }
 
 /* Divisions trap where the result does not fit (Intel SDM volume 2, "DIV", "IDIV"). */
@@ -218,6 +219,8 @@ static void stub_run(struct emulate_run *run)
 
 enum emulate_result emulate_stub(struct emulate_run *run)
 {
+	if (run->emulator->is_broken)
+		return EMULATE_STEP;
 	if (!emulate_pieces_read(run) || !emulate_state_get(run, run->plan->level))
 		return EMULATE_FAULT;
 	if (!is_harmless(run))

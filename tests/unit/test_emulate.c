@@ -97,6 +97,14 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed;
 }
 
+/* Tests are the same in every run; for long ones by hand, EMULATE_ROUNDS and EMULATE_SEED. */
+static uint64_t number_given(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
 static void random_fill(uint64_t *seed, void *out, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -724,13 +732,13 @@ static void test_changed_bytes(void **state)
 {
 	static struct machine start;
 	struct child *child = *state;
-	uint64_t seed = 0x9e3779b97f4a7c15ULL;
+	uint64_t seed = number_given("EMULATE_SEED", 0x9e3779b97f4a7c15ULL);
+	uint64_t rounds = number_given("EMULATE_ROUNDS", FUZZ_ROUNDS);
 	unsigned char code[INSN_BYTES_MAX];
 	unsigned n_same = 0, n_bad = 0;
-	const char *rounds = getenv("EMULATE_ROUNDS");
 
 	machine_get(child, &start);
-	for (unsigned i = 0; i < (rounds ? (unsigned)atoi(rounds) : FUZZ_ROUNDS); i++) {
+	for (uint64_t i = 0; i < rounds; i++) {
 		int result;
 
 		if (i % 16 == 0) {
@@ -745,7 +753,7 @@ static void test_changed_bytes(void **state)
 	}
 	print_message("%u of them run both ways\n", n_same);
 	assert_int_equal(n_bad, 0);
-	assert_true(n_same > FUZZ_ROUNDS / 8);
+	assert_true(n_same > rounds / 8);
 }
 
 /* ---- without a child: memory that gives anything, and nothing that is compared ---- */
@@ -814,14 +822,14 @@ static void test_hostile_bytes(void **state)
 	const struct emulate_target target = {&machine, plain_read, plain_write, plain_fp_get, plain_fp_set,
 		plain_xstate_get, plain_xstate_set};
 	struct sigaction action = {.sa_handler = trap_here, .sa_flags = SA_NODEFER}, former[ARRAY_LEN(signals)];
-	volatile uint64_t seed = 0xda942042e4dd58b5ULL;
+	volatile uint64_t seed = number_given("EMULATE_SEED", 0xda942042e4dd58b5ULL);
 	volatile unsigned n_bad = 0, n_done = 0;
-	const char *rounds = getenv("EMULATE_ROUNDS");
+	const uint64_t rounds = number_given("EMULATE_ROUNDS", HOSTILE / 10) * 10;
 
 	machine_get(child, &machine);
 	for (unsigned i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &action, &former[i]);
-	for (volatile unsigned i = 0; i < (rounds ? 10 * (unsigned)atoi(rounds) : HOSTILE); i++) {
+	for (volatile uint64_t i = 0; i < rounds; i++) {
 		uint64_t next = seed;
 		unsigned char code[INSN_BYTES_MAX];
 		char text[3 * INSN_BYTES_MAX + 1];
