@@ -177,7 +177,11 @@ static void mask_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 {
 	const ZydisDecodedOperand *result = &ops[0];
 	bool has_vector = result->type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(result->reg.value);
+	bool converts = in->meta.category == ZYDIS_CATEGORY_CONVERT;
 
+	/* Each finer element of the result needs a whole one that is read (vgf2p8affineqb). */
+	if (has_vector && !in->avx.broadcast.mode && !converts && result->element_size < op->element_size)
+		return;
 	if (out->lanes != LANES_WHOLE || in->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED ||
 		in->avx.mask.reg == ZYDIS_REGISTER_K0 || is_read_whole(in->meta.exception_class))
 		return;
@@ -189,7 +193,7 @@ static void mask_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	out->folds = 1;
 	if (has_vector && in->avx.broadcast.mode)
 		out->folds = (uint8_t)(result->element_count / op->element_count);
-	else if (has_vector && result->size == op->size) {
+	else if (has_vector && result->size == op->size && !converts) {
 		/* Elements of the result count, where those read are finer. */
 		out->element = (uint8_t)(result->element_size / 8);
 		out->n_elements = (uint8_t)result->element_count;

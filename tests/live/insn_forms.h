@@ -290,6 +290,7 @@ FORM(vbroadcastf32x4_on, "r", 16, AVX512, form_callee, "mov $0x10,%eax; kmovq %r
 	"vbroadcastf32x4 (%rbx),%zmm1{%k1}")
 FORM(vbroadcastf32x4_off, "r off", 16, AVX512, form_callee, "mov $0x8,%eax; kmovq %rax,%k1",
 	"vbroadcastf32x4 (%rbx),%zmm1{%k1}")
+FORM(vcvtpd2ps_off, "r off", 16, AVX512, form_callee, "mov $2,%eax; kmovq %rax,%k1", "vcvtpd2psx (%rbx),%xmm1{%k1}")
 FORM(vpcmpeqb_lost_mask, "r?", 64, AVX512, form_callee, "kxnorq %k1,%k1,%k1", "vpcmpeqb (%rbx),%zmm1,%k1{%k1}")
 FORM(vpermd_whole, "r", 64, AVX512, form_callee, "kxorq %k1,%k1,%k1; inc %eax; kmovq %rax,%k1",
 	"vpermd (%rbx),%zmm1,%zmm2{%k1}")
