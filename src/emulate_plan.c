@@ -95,6 +95,8 @@ static int64_t stack_ahead(const struct decoded *code, const ZydisDecodedOperand
 {
 	if (decoded_general(op->mem.base) != RSP)
 		return 0;
+	if (code->in.mnemonic == ZYDIS_MNEMONIC_MOVDIR64B)
+		return 0;
 	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
 		return kind_of(op) & HIT_WRITE ? -(int64_t)(op->size / 8) : 0;
 	/* pop (%rsp): the address is that of the stack pointer behind it (Intel SDM volume 2, "POP"). */

@@ -278,6 +278,13 @@ FORM(more_vextractf64x4, "w", 32, AVX512, form_callee, "mov $0xd,%eax; kmovq %ra
 	"vextractf64x4 $1,%zmm1,(%rbx){%k1}")
 FORM(more_vpdpwssd, "r", 64, AVX512, form_callee, "", "vpdpwssd (%rbx),%zmm1,%zmm2")
 FORM(more_vpmadd52, "r", 8, AVX512, form_callee, "", "vpmadd52luq (%rbx){1to8},%zmm1,%zmm2")
+FORM(more_vcvtpd2ps_xmm, "r", 16, AVX512, form_callee, "mov $3,%eax; kmovq %rax,%k1", "vcvtpd2psx (%rbx),%xmm1{%k1}")
+FORM(more_vcvtpd2dq_second, "r off", 16, AVX512, form_callee, "mov $2,%eax; kmovq %rax,%k1",
+	"vcvtpd2dqx (%rbx),%xmm1{%k1}")
+FORM(more_vgf2p8affineqb, "r", 64, AVX512, form_callee, "mov $0x1c,%eax; kmovq %rax,%k1",
+	"vgf2p8affineqb $3,(%rbx),%zmm4,%zmm1{%k1}")
+FORM(more_movdir64b_rsp, "r", 64, REAL, form_callee, "mov %r15,%rsp; and $-64,%rsp", "movdir64b (%rbx),%rsp")
+FORM(more_movdiri, "w", 8, REAL, form_callee, "", "movdiri %rdx,(%rbx)")
 
 /* Not touched. */
 B(more_nop_wide, "-", 0, "nopw 0x10(%rbx,%rcx,2)")
