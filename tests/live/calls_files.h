@@ -341,7 +341,7 @@ static void case_getcwd(struct calls *c)
 {
 	int here = open(".", O_RDONLY);
 
-	if (here < 0 || chdir("/usr"))
+	if (here < 0 || chdir("/proc"))
 		abort();
 	CALL(c, SYS_getcwd, room(c, 100), 100);
 	CALL(c, SYS_getcwd, room(c, 100), 2);
@@ -800,8 +800,8 @@ static void case_tcp_trunc(struct calls *c)
 	CALL(c, SYS_bind, server, addr, sizeof(*addr));
 	CALL(c, SYS_getsockname, server, addr, len);
 	listen(server, 1);
-	CALL(c, SYS_connect, client, addr, sizeof(*addr));
-	fd = accept(server, NULL, NULL);
+	/* Where there is no network, nobody comes to be waited for. */
+	fd = CALL(c, SYS_connect, client, addr, sizeof(*addr)) ? -1 : accept(server, NULL, NULL);
 	CALL(c, SYS_sendto, fd, word(c, "bytes of a stream"), 17, 0, NULL, 0);
 	CALL(c, SYS_recvfrom, client, slot, 9, MSG_WAITALL | MSG_TRUNC, NULL, NULL);
 	CALL(c, SYS_recvfrom, client, slot, 4, MSG_WAITALL, NULL, NULL);
