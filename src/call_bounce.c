@@ -25,8 +25,12 @@ struct region {
 
 struct call_bounce {
 	uint64_t scratch, scratch_len;
-	bool is_under_way, is_kept;
-	uint64_t args[CALL_ARGUMENTS];
+	enum bounce_result how; /* what was said of the last call */
+	bool is_under_way;      /* it runs on scratch copies */
+	bool is_kept;           /* restart_syscall would go on with it */
+	uint64_t nr, args[CALL_ARGUMENTS];
+	enum call_class class;
+	bool may_block, looks_once;
 	size_t n, n_regions;
 	struct call_piece pieces[CALL_PIECES_MAX];
 	int16_t region_of[CALL_PIECES_MAX];
@@ -55,7 +59,7 @@ void call_bounce_free(struct call_bounce *bounce)
 
 bool call_bounce_is_busy(const struct call_bounce *bounce)
 {
-	return bounce->is_under_way || bounce->is_kept;
+	return bounce->is_under_way || (bounce->is_kept && bounce->how == BOUNCE_DONE);
 }
 
 static bool piece_is_shut(const struct bounce_memory *memory, const struct call_piece *piece)
@@ -260,15 +264,35 @@ static bool plan_is_lifted(const struct call_plan *plan)
 	       plan->class == CALL_UNKNOWN;
 }
 
-enum bounce_result call_bounce_enter(struct call_bounce *bounce, const struct call_plan *plan,
-	const struct bounce_memory *memory, uint64_t args[CALL_ARGUMENTS])
+/* restart_syscall: the kernel goes on with what it has kept of a call, addresses included. */
+static enum bounce_result restart_enter(
+	struct call_bounce *bounce, struct call_plan *plan, const uint64_t args[CALL_ARGUMENTS])
 {
-	if (plan->nr == CALL_RESTART && bounce->is_kept) {
-		memcpy(bounce->args, args, sizeof(bounce->args));
-		bounce->is_under_way = true;
-		return BOUNCE_DONE;
-	}
-	bounce->is_kept = bounce->is_under_way = false;
+	plan->class = bounce->class;
+	plan->may_block = bounce->may_block;
+	plan->looks_once = bounce->looks_once;
+	bounce->is_kept = false;
+	bounce->is_under_way = bounce->how == BOUNCE_DONE;
+	memcpy(bounce->args, args, sizeof(bounce->args));
+	return bounce->how;
+}
+
+/* Move what has to be moved. False: it cannot be done. */
+static bool plan_move(struct call_bounce *bounce, const struct call_plan *plan,
+	const struct bounce_memory *memory)
+{
+	bounce->n = plan->n;
+	memcpy(bounce->pieces, plan->pieces, plan->n * sizeof(plan->pieces[0]));
+	regions_make(bounce);
+	regions_mark(bounce, memory);
+	regions_close(bounce);
+	return pieces_are_movable(bounce, memory) && regions_place(bounce) &&
+	       regions_fill(bounce, memory);
+}
+
+static enum bounce_result plan_judge(struct call_bounce *bounce, const struct call_plan *plan,
+	const struct bounce_memory *memory)
+{
 	if (plan_is_lifted(plan))
 		return BOUNCE_LIFT;
 	if (!plan_touches_shut(plan, memory))
@@ -276,18 +300,26 @@ enum bounce_result call_bounce_enter(struct call_bounce *bounce, const struct ca
 	/* A child would have the changed registers. */
 	if (plan->is_bad || plan->class == CALL_FORK)
 		return BOUNCE_LIFT;
-	bounce->n = plan->n;
-	memcpy(bounce->pieces, plan->pieces, plan->n * sizeof(plan->pieces[0]));
-	regions_make(bounce);
-	regions_mark(bounce, memory);
-	regions_close(bounce);
-	if (!pieces_are_movable(bounce, memory) || !regions_place(bounce) ||
-		!regions_fill(bounce, memory))
-		return BOUNCE_LIFT;
-	memcpy(bounce->args, args, sizeof(bounce->args));
-	args_point(bounce, args);
-	bounce->is_under_way = true;
-	return BOUNCE_DONE;
+	return plan_move(bounce, plan, memory) ? BOUNCE_DONE : BOUNCE_LIFT;
+}
+
+enum bounce_result call_bounce_enter(struct call_bounce *bounce, struct call_plan *plan,
+	const struct bounce_memory *memory, uint64_t args[CALL_ARGUMENTS])
+{
+	if (plan->nr == CALL_RESTART && bounce->is_kept)
+		return restart_enter(bounce, plan, args);
+	bounce->is_kept = false;
+	bounce->nr = plan->nr;
+	bounce->class = plan->class;
+	bounce->may_block = plan->may_block;
+	bounce->looks_once = plan->looks_once;
+	bounce->how = plan_judge(bounce, plan, memory);
+	bounce->is_under_way = bounce->how == BOUNCE_DONE;
+	if (bounce->is_under_way) {
+		memcpy(bounce->args, args, sizeof(bounce->args));
+		args_point(bounce, args);
+	}
+	return bounce->how;
 }
 
 /* The number that tells how much of a piece was written: it may be in what was moved itself. */
@@ -365,8 +397,9 @@ static bool regions_read(struct call_bounce *bounce, const struct bounce_memory 
 	return true;
 }
 
-bool call_bounce_leave(struct call_bounce *bounce, const struct bounce_memory *memory,
-	int64_t result, uint64_t args[CALL_ARGUMENTS])
+/* Copy back what the kernel wrote. */
+static bool pieces_return(
+	struct call_bounce *bounce, const struct bounce_memory *memory, int64_t result)
 {
 	bool is_good = regions_read(bounce, memory);
 
@@ -374,10 +407,17 @@ bool call_bounce_leave(struct call_bounce *bounce, const struct bounce_memory *m
 		if (piece_is_moved(bounce, i) && bounce->pieces[i].direction & CALL_OUT)
 			is_good &= piece_return(bounce, memory, i, result);
 	}
+	memcpy(bounce->before, bounce->after, bounce->used);
+	return is_good;
+}
+
+bool call_bounce_leave(struct call_bounce *bounce, const struct bounce_memory *memory,
+	int64_t result, uint64_t args[CALL_ARGUMENTS])
+{
+	bool is_good = !bounce->is_under_way || pieces_return(bounce, memory, result);
+
 	call_bounce_cancel(bounce, args);
 	bounce->is_kept = result == RESTART_BLOCK;
-	if (bounce->is_kept)
-		memcpy(bounce->before, bounce->after, bounce->used);
 	return is_good;
 }
 
@@ -386,4 +426,9 @@ void call_bounce_cancel(struct call_bounce *bounce, uint64_t args[CALL_ARGUMENTS
 	if (bounce->is_under_way && args)
 		memcpy(args, bounce->args, sizeof(bounce->args));
 	bounce->is_under_way = bounce->is_kept = false;
+}
+
+uint64_t call_bounce_number(const struct call_bounce *bounce)
+{
+	return bounce->nr;
 }

@@ -167,9 +167,11 @@ const struct call_options call_msgctl = {.selector = 1, .mask = UINT32_MAX, .n =
 #define WORD_SET(arg)  FIXED(arg, 4, CALL_IN | CALL_OUT)
 #define PRIVATE	       128
 
+#define ASLEEP	       .may_block = true, .looks_once = true
+
 static const struct call_option futexes[] = {
-	{.value = 0, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_WAIT */
-	{.value = 0 | PRIVATE, .may_block = true, .rules = {WORD(0), IN(3, 16)}},
+	{.value = 0, ASLEEP, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_WAIT */
+	{.value = 0 | PRIVATE, ASLEEP, .rules = {WORD(0), IN(3, 16)}},
 	{.value = 1, .rules = {WORD_SET(0)}},			     /* FUTEX_WAKE */
 	{.value = 1 | PRIVATE},
 	{.value = 3, .rules = {WORD_SET(0), WORD_SET(4)}},		     /* FUTEX_REQUEUE */
@@ -184,8 +186,8 @@ static const struct call_option futexes[] = {
 	{.value = 7 | PRIVATE, .rules = {WORD_SET(0)}},
 	{.value = 8, .rules = {WORD_SET(0)}},			     /* FUTEX_TRYLOCK_PI */
 	{.value = 8 | PRIVATE, .rules = {WORD_SET(0)}},
-	{.value = 9, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_WAIT_BITSET */
-	{.value = 9 | PRIVATE, .may_block = true, .rules = {WORD(0), IN(3, 16)}},
+	{.value = 9, ASLEEP, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_WAIT_BITSET */
+	{.value = 9 | PRIVATE, ASLEEP, .rules = {WORD(0), IN(3, 16)}},
 	{.value = 10, .rules = {WORD_SET(0)}},			     /* FUTEX_WAKE_BITSET */
 	{.value = 10 | PRIVATE},
 	{.value = 11, .may_block = true, .rules = {WORD_SET(0), WORD_SET(4), IN(3, 16)}}, /* FUTEX_WAIT_REQUEUE_PI */

@@ -44,14 +44,15 @@ void call_bounce_free(struct call_bounce *bounce);
 /* A thread stands at the entry of the planned call. A call of class CALL_MAP, CALL_SIGRETURN or
  * CALL_UNKNOWN, or an incomplete plan, is always lifted; one of class CALL_FORK where it touches
  * what is shut. Memory that cannot be read is left to the kernel: it gives EFAULT. args is changed
- * only with BOUNCE_DONE. */
-enum bounce_result call_bounce_enter(struct call_bounce *bounce, const struct call_plan *plan,
+ * only with BOUNCE_DONE. restart_syscall goes on with the call that was interrupted: the answer is
+ * the same, and the plan gets that call's class. */
+enum bounce_result call_bounce_enter(struct call_bounce *bounce, struct call_plan *plan,
 	const struct bounce_memory *memory, uint64_t args[CALL_ARGUMENTS]);
 
-/* The call that BOUNCE_DONE was said of is over, with this result (also one of ERESTART*: the
- * kernel will begin it again with the program's own arguments, and the thread comes to an entry
- * again). Copies back what the kernel wrote, and sets args to what the program passed. False: the
- * memory to copy to is gone. */
+/* A call is over, whatever call_bounce_enter() said of it, with this result (also one of ERESTART*:
+ * the kernel will begin it again with the program's own arguments, and the thread comes to an entry
+ * again). After BOUNCE_DONE: copies back what the kernel wrote, and sets args to what the program
+ * passed. False: the memory to copy to is gone. */
 bool call_bounce_leave(struct call_bounce *bounce, const struct bounce_memory *memory,
 	int64_t result, uint64_t args[CALL_ARGUMENTS]);
 
@@ -59,8 +60,12 @@ bool call_bounce_leave(struct call_bounce *bounce, const struct bounce_memory *m
  * NULL: they do not matter. */
 void call_bounce_cancel(struct call_bounce *bounce, uint64_t args[CALL_ARGUMENTS]);
 
-/* Is a call under way that BOUNCE_DONE was said of, or has the kernel kept addresses of the scratch
- * area for restart_syscall (ERESTART_RESTARTBLOCK)? */
+/* Is the scratch area in use: by a call that BOUNCE_DONE was said of, or by one whose addresses the
+ * kernel has kept for restart_syscall (ERESTART_RESTARTBLOCK)? It must not go away then: the thread
+ * has first to be made to begin the call anew, by its number. */
 bool call_bounce_is_busy(const struct call_bounce *bounce);
+
+/* The number of the last call that came to its entry; restart_syscall is none. */
+uint64_t call_bounce_number(const struct call_bounce *bounce);
 
 #endif

@@ -93,7 +93,7 @@ static bool is_seven(void *context, int64_t pid)
 /* A call and its pieces. A piece is the argument, or @ and the address of the pointer; < (read), > (written), = (both)
  * or - (kept); its address and length; for what is written how much comes back: w all, c what changed, r result times..., v
  * what a number in memory says; ! where it cannot be elsewhere. In front the class, if it is not plain; behind ~ it
- * may sleep, ? it may touch more. */
+ * may sleep, ~once a futex wait that looks at its word before it does, ? it may touch more. */
 struct example {
 	const char *name;
 	uint64_t args[CALL_ARGUMENTS];
@@ -391,20 +391,20 @@ static const struct example examples[] = {
 	{"fcntl", {3, 4, A}, ""},	   /* F_SETFL */
 	{"fcntl", {3, 16, A}, "2>A:8w"},   /* F_GETOWN_EX */
 	/* futex: 0 wait, 1 wake, 4 compare and requeue, 5 wake and change, 6 lock, 9 wait with mask; 128 private */
-	{"futex", {A, 0, 1, B}, "futex 0=A:4c! 3<B:16 ~"},
-	{"futex", {A, 128, 1, B}, "futex 0<A:4! 3<B:16 ~"},
+	{"futex", {A, 0, 1, B}, "futex 0=A:4c! 3<B:16 ~once"},
+	{"futex", {A, 128, 1, B}, "futex 0<A:4! 3<B:16 ~once"},
 	{"futex", {A, 129, 1, B, C}, "futex"},
 	{"futex", {A, 1, 1, B, C}, "futex 0=A:4c!"},
-	{"futex", {A, 128 + 256 + 9, 1, B}, "futex 0<A:4! 3<B:16 ~"},
+	{"futex", {A, 128 + 256 + 9, 1, B}, "futex 0<A:4! 3<B:16 ~once"},
 	{"futex", {A, 4, 1, 1, B}, "futex 0=A:4c! 4=B:4c!"},
 	{"futex", {A, 128 + 4, 1, 1, B}, "futex 0<A:4!"},
 	{"futex", {A, 128 + 5, 1, 1, B}, "futex 4=B:4c!"},
 	{"futex", {A, 128 + 6, 0, B}, "futex 0=A:4c! 3<B:16 ~"},
-	{"futex_waitv", {W, 2, 0, B}, "futex 0<W:48 @W+8=A:4c! @W+32<B:4! 3<B:16 ~"},
+	{"futex_waitv", {W, 2, 0, B}, "futex 0<W:48 @W+8=A:4c! @W+32<B:4! 3<B:16 ~once"},
 	{"futex_wake", {A}, "futex 0=A:4c!"},
 	{"futex_wake", {A, 0, 1, 128}, "futex"},
-	{"futex_wait", {A, 0, 0, 0, B}, "futex 0=A:4c! 4<B:16 ~"},
-	{"futex_wait", {A, 0, 0, 128 + 2, B}, "futex 0<A:4! 4<B:16 ~"},
+	{"futex_wait", {A, 0, 0, 0, B}, "futex 0=A:4c! 4<B:16 ~once"},
+	{"futex_wait", {A, 0, 0, 128 + 2, B}, "futex 0<A:4! 4<B:16 ~once"},
 	{"futex_requeue", {W}, "futex 0<W:48 @W+8=A:4c! @W+32<B:4!"},
 	/* asynchronous */
 	{"io_setup", {4, A}, "async 1=A:8c"},
@@ -488,7 +488,7 @@ static char *plan_text(const struct call_plan *plan)
 	fprintf(out, "%s ", class_names[plan->class]);
 	for (size_t i = 0; i < plan->n; i++)
 		piece_print(out, &plan->pieces[i]);
-	fprintf(out, "%s%s%s", plan->may_block ? "~ " : "", plan->is_complete ? "" : "? ",
+	fprintf(out, "%s%s%s", plan->looks_once ? "~once " : plan->may_block ? "~ " : "", plan->is_complete ? "" : "? ",
 		plan->is_bad ? "bad " : "");
 	fclose(out);
 	sorted = words_sort(text);
