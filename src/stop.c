@@ -28,7 +28,7 @@ struct stop stop_decode(int status)
 	if (!WIFSTOPPED(status))
 		return (struct stop){STOP_OTHER, 0};
 	if (event == 0 && WSTOPSIG(status) & 0x80)
-		return (struct stop){STOP_OTHER, 0}; /* a system call (PTRACE_O_TRACESYSGOOD) */
+		return (struct stop){STOP_CALL, 0}; /* PTRACE_O_TRACESYSGOOD */
 	if (event == 0)
 		return (struct stop){STOP_SIGNAL, WSTOPSIG(status)};
 	if (event == PTRACE_EVENT_STOP) {

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -41,6 +43,11 @@ int sys_interrupt(pid_t tid)
 int sys_cont(pid_t tid, int sig)
 {
 	return (int)request(PTRACE_CONT, tid, 0, (uintptr_t)sig);
+}
+
+int sys_step(pid_t tid, int sig)
+{
+	return (int)request(PTRACE_SINGLESTEP, tid, 0, (uintptr_t)sig);
 }
 
 int sys_syscall(pid_t tid, int sig)
@@ -91,6 +98,40 @@ ssize_t sys_xstate_get(pid_t tid, void *out, size_t len)
 	int result = (int)request(PTRACE_GETREGSET, tid, NT_X86_XSTATE, (uintptr_t)&area);
 
 	return result ? result : (ssize_t)area.iov_len;
+}
+
+int sys_xstate_set(pid_t tid, const void *area, size_t len)
+{
+	struct iovec vector = {.iov_base = (void *)(uintptr_t)area, .iov_len = len};
+
+	return (int)request(PTRACE_SETREGSET, tid, NT_X86_XSTATE, (uintptr_t)&vector);
+}
+
+int sys_fpregs_get(pid_t tid, struct user_fpregs_struct *out)
+{
+	return (int)request(PTRACE_GETFPREGS, tid, 0, (uintptr_t)out);
+}
+
+int sys_fpregs_set(pid_t tid, const struct user_fpregs_struct *in)
+{
+	return (int)request(PTRACE_SETFPREGS, tid, 0, (uintptr_t)in);
+}
+
+enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int64_t *result)
+{
+	struct __ptrace_syscall_info info = {0};
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) < 0)
+		return SYS_CALL_NONE;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+		*result = info.exit.rval;
+		return SYS_CALL_EXIT;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return SYS_CALL_NONE;
+	*nr = info.entry.nr;
+	memcpy(args, info.entry.args, sizeof(info.entry.args));
+	return SYS_CALL_ENTRY;
 }
 
 int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
@@ -183,28 +224,6 @@ pid_t sys_wait_told(uint64_t timeout_ns)
 	return info.si_pid;
 }
 
-ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
-{
-	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-
-	return n < 0 ? -errno : n;
-}
-
-int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
-{
-	errno = 0;
-	*word = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)addr, NULL);
-	return -errno;
-}
-
-ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
-{
-	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);
-
-	return got < 0 ? -errno : got;
-}
-
 int sys_memory_open(pid_t pid)
 {
 	char path[32];
@@ -227,6 +246,60 @@ ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t l
 	ssize_t n = pwrite(fd, data, len, (off_t)addr);
 
 	return n < 0 ? -errno : n;
+}
+
+/* Pages that the page engine has shut refuse process_vm_readv(2), but not this. */
+static ssize_t read_shut(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
+{
+	int fd = sys_memory_open(pid);
+	ssize_t sum = 0;
+
+	if (fd < 0)
+		return -EFAULT;
+	for (size_t i = 0; i < n; i++) {
+		ssize_t got = sys_memory_force_read(
+			fd, (uint64_t)(uintptr_t)remote[i].iov_base, local[i].iov_base, remote[i].iov_len);
+
+		sum += got > 0 ? got : 0;
+		if (got != (ssize_t)remote[i].iov_len)
+			break;
+	}
+	close(fd);
+	return sum ? sum : -EFAULT;
+}
+
+ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < 0 && errno == EFAULT)
+		return read_shut(pid, &local, &remote, 1);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len)
+{
+	struct iovec local = {(void *)(uintptr_t)data, len}, remote = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
+{
+	errno = 0;
+	*word = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)addr, NULL);
+	return -errno;
+}
+
+ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
+{
+	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);
+
+	if (got < 0 && errno == EFAULT)
+		return read_shut(pid, local, remote, n);
+	return got < 0 ? -errno : got;
 }
 
 /* The child's part of a launch: wait to be released, exec, tell why it failed. */
@@ -318,6 +391,11 @@ bool sys_is_signalled(void)
 	return sigpending(&pending) == 0 &&
 		(sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP) ||
 			sigismember(&pending, SIGQUIT));
+}
+
+bool sys_shares_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
 }
 
 unsigned sys_processors(void)

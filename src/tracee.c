@@ -33,6 +33,11 @@
  * take long. */
 #define AWAIT_NS (10 * NS_PER_S)
 
+void tracees_report_all(struct tracees *tracees)
+{
+	tracees->reports_all = true;
+}
+
 void tracees_stay_awake(struct tracees *tracees, uint64_t ns)
 {
 	tracees->awake_ns = ns;
@@ -353,6 +358,11 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 		thread->visit = false; /* this stop answered the interrupt, too */
 		return true;
 	}
+	if (tracees->reports_all && (sig || thread->stop.kind == STOP_CALL)) {
+		out->kind = sig ? TRACEE_SIGNAL : TRACEE_CALL;
+		thread->visit = false;
+		return true;
+	}
 	if (sig || thread->stop.kind == STOP_TRAPPED)
 		syscall_restart(thread->tid);
 	if (thread->fresh || thread->visit) {
@@ -397,14 +407,69 @@ void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_e
 
 void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
 {
-	(void)tracees;
 	if (thread->state != THREAD_HELD && thread->state != THREAD_PARKED)
 		return; /* it has ended, or stopped anew by an exec, while it was held */
 	thread->state = THREAD_RUNNING;
 	if (thread->group_stop)
 		sys_listen(thread->tid);
+	else if (tracees->reports_all)
+		sys_syscall(thread->tid, sig);
 	else
 		sys_cont(thread->tid, sig);
+}
+
+/* Take the stop that a held thread was resumed for. */
+static void hold(struct thread *thread, int status)
+{
+	thread->status = status;
+	thread->stop = stop_decode(status);
+	thread->state = THREAD_HELD;
+	thread->group_stop = false;
+}
+
+bool tracee_step(struct tracees *tracees, struct thread *thread, int sig)
+{
+	int status;
+
+	if (thread->state != THREAD_HELD)
+		return false;
+	thread->state = THREAD_RUNNING;
+	if (sys_step(thread->tid, sig) || sys_wait_stop(thread->tid, &status))
+		return false;
+	if (stop_decode(status).kind == STOP_SIGNAL && stop_decode(status).value == SIGTRAP) {
+		hold(thread, status);
+		return true;
+	}
+	status_take(tracees, thread->tid, status);
+	return false;
+}
+
+bool tracee_finish_call(struct tracees *tracees, struct thread *thread, uint64_t deadline_ns,
+	bool (*is_asleep)(pid_t tid))
+{
+	pid_t tid = thread->tid, found = 0;
+	bool is_late = false;
+	int status;
+
+	tracee_resume(tracees, thread, 0);
+	if (thread->state != THREAD_RUNNING)
+		return false;
+	while (!is_late && (found = sys_wait_one(tid, &status)) == 0) {
+		/* A last look, as it may have stopped just now. */
+		is_late = is_asleep(tid) || clock_now_ns() >= deadline_ns;
+		if (is_late)
+			found = sys_wait_one(tid, &status);
+		else
+			sched_yield();
+	}
+	if (found <= 0)
+		return false;
+	if (stop_decode(status).kind == STOP_CALL) {
+		hold(thread, status);
+		return true;
+	}
+	status_take(tracees, tid, status);
+	return false;
 }
 
 void tracees_recover(struct tracees *tracees)
@@ -610,6 +675,18 @@ int thread_stop_signal(const struct thread *thread)
 			 thread->stop.kind == STOP_SIGNAL;
 
 	return at_signal ? thread->stop.value : 0;
+}
+
+int thread_status(const struct thread *thread)
+{
+	return thread->status;
+}
+
+void thread_status_set(struct thread *thread, int status)
+{
+	thread->status = status;
+	thread->stop = stop_decode(status);
+	thread->group_stop = thread->stop.kind == STOP_GROUP;
 }
 
 struct thread_mark *thread_mark(struct thread *thread)

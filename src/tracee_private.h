@@ -42,6 +42,7 @@ struct tracees {
 	bool is_told; /* SIGCHLD says which thread has stopped */
 	pid_t lately[LATELY_MAX];
 	bool with_children;
+	bool reports_all; /* see tracees_report_all() */
 	uint64_t awake_ns; /* see tracees_stay_awake() */
 	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
 	int *ward_status;

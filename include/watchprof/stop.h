@@ -12,6 +12,7 @@ enum stop_kind {
 	STOP_FORK,     /* it made a process with fork */
 	STOP_VFORK,    /* it made a process with vfork */
 	STOP_EXEC,     /* it has a new image */
+	STOP_CALL,     /* at the beginning or the end of a system call */
 	STOP_OTHER,    /* a stop that was not asked for; it only needs to go on */
 };
 

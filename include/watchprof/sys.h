@@ -27,6 +27,9 @@ int sys_cont(pid_t tid, int sig);
 int sys_listen(pid_t tid);
 int sys_detach(pid_t tid, int sig);
 
+/* As sys_cont(), for one instruction. */
+int sys_step(pid_t tid, int sig);
+
 /* As sys_cont(), until the next entry into or exit from a system call: a stop by SIGTRAP | 0x80. */
 int sys_syscall(pid_t tid, int sig);
 
@@ -39,6 +42,16 @@ int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
 
 /* Copy the xsave area (NT_X86_XSTATE) of a stopped thread, len bytes at most. Returns its length. */
 ssize_t sys_xstate_get(pid_t tid, void *out, size_t len);
+int sys_xstate_set(pid_t tid, const void *area, size_t len);
+
+/* x87 and xmm registers, in the form of fxsave. */
+int sys_fpregs_get(pid_t tid, struct user_fpregs_struct *out);
+int sys_fpregs_set(pid_t tid, const struct user_fpregs_struct *in);
+
+/* At a STOP_CALL: does the call begin? *nr and args are what it was made with, then; or *result, where it ends. */
+enum sys_call_stop { SYS_CALL_NONE, SYS_CALL_ENTRY, SYS_CALL_EXIT };
+enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int64_t *result);
+
 int sys_siginfo_get(pid_t tid, siginfo_t *info);
 int sys_siginfo_set(pid_t tid, const siginfo_t *info); /* in a signal-delivery stop: what is delivered */
 int sys_eventmsg_get(pid_t tid, unsigned long *message);
@@ -70,6 +83,9 @@ pid_t sys_wait_told(uint64_t timeout_ns);
 /* Copy memory of a process. Returns the number of bytes copied, which is fewer than
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
+
+/* The same the other way round: only where the process itself may write. */
+ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len);
 
 /* One aligned word of a stopped thread's memory: half the cost of sys_memory_read(). */
 int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word);
@@ -111,6 +127,9 @@ int sys_launch_result(struct launch *launch);
 
 /* Give up a launch at any point: end the child if it has not run, reap it. */
 void sys_kill(pid_t pid, int sig);
+
+/* Do two processes have the same memory (vfork)? */
+bool sys_shares_memory(pid_t a, pid_t b);
 
 /* How many processors this process may run on. */
 unsigned sys_processors(void);

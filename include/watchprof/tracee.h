@@ -24,6 +24,7 @@ struct thread_mark {
 	bool armed;	     /* something was watched in it at least once */
 	pid_t origin;	     /* the process whose fork made it; 0: not known */
 	bool is_spared;	     /* tracees_stop() lets it run */
+	void *own;	     /* what an engine keeps of it; of a thread that is gone, the engine finds it by itself */
 	struct trap_mask trap_mask;
 	/* A hit before a change of the registers, reported after it: the slots that fired (0: none is under
 	 * way), and the registers that they are of. */
@@ -36,6 +37,8 @@ enum tracee_event_kind {
 	TRACEE_TRAP,	 /* a SIGTRAP is about to be delivered: is it ours? */
 	TRACEE_VISIT,	 /* a new thread's first stop, or one that was asked for */
 	TRACEE_EXEC,	 /* a new image, before its first instruction */
+	TRACEE_CALL,	 /* a system call begins or ends: only after tracees_report_all() */
+	TRACEE_SIGNAL,	 /* a signal is about to be delivered: likewise */
 	TRACEE_EXITED,	 /* a process has ended; thread is NULL */
 	TRACEE_NONE,	 /* nothing is traced any more */
 };
@@ -74,6 +77,10 @@ int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *m
  * 0: sleep at once. */
 void tracees_stay_awake(struct tracees *tracees, uint64_t ns);
 
+/* From now on threads stop at the beginning and the end of each system call as well, and every signal is
+ * reported. */
+void tracees_report_all(struct tracees *tracees);
+
 /* The next event, waiting until deadline_ns (CLOCK_MONOTONIC) as far as sys_ticks() allows. */
 void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out);
 
@@ -101,6 +108,15 @@ void tracees_recover(struct tracees *tracees);
  * It may end instead; it must be given to tracee_leave() in any case. */
 void tracee_await(struct tracees *tracees, struct thread *thread);
 
+/* Let a held thread run one instruction, or with a signal that it has a handler for, to the first of the
+ * handler, and hold it again. False: it stopped for something else, which tracees_next() reports, or has ended. */
+bool tracee_step(struct tracees *tracees, struct thread *thread, int sig);
+
+/* Let a held thread go on with its system call, and hold it at the end of that. False: there is no end until the
+ * deadline, or not before is_asleep() says that it sleeps, or another stop came; tracees_next() reports what comes. */
+bool tracee_finish_call(struct tracees *tracees, struct thread *thread, uint64_t deadline_ns,
+	bool (*is_asleep)(pid_t tid));
+
 /* Let a stopped thread go for good. ours: the signal it stands at is a trap of ours, which must not
  * reach it. */
 void tracee_leave(struct tracees *tracees, struct thread *thread, bool ours);
@@ -118,6 +134,9 @@ bool thread_is_born(const struct thread *thread);
 bool thread_is_stopped(const struct thread *thread);
 /* The signal of the signal-delivery stop it is in; 0: another stop, or none. */
 int thread_stop_signal(const struct thread *thread);
+/* The wait status of its present stop; and another one, where somebody else has let it run and waited for it since. */
+int thread_status(const struct thread *thread);
+void thread_status_set(struct thread *thread, int status);
 struct thread_mark *thread_mark(struct thread *thread);
 size_t tracees_count(const struct tracees *tracees);
 

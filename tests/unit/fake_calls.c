@@ -724,3 +724,20 @@ int procfs_ptrace_scope(void)
 {
 	return fake.ptrace_scope;
 }
+
+/* What only the page engine asks for: no script has a program under it. */
+
+int sys_step(pid_t tid, int sig)
+{
+	fake_violate("a single step", tid, (uint64_t)sig);
+	return -ESRCH;
+}
+
+enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int64_t *result)
+{
+	(void)nr;
+	(void)args;
+	(void)result;
+	fake_violate("a question about a system call", tid, 0);
+	return SYS_CALL_NONE;
+}

@@ -90,7 +90,7 @@ static void test_events_not_asked_for(void **state)
 static void test_syscall_stop(void **state)
 {
 	(void)state;
-	assert_stop(0x857f, STOP_OTHER, 0);
+	assert_stop(0x857f, STOP_CALL, 0);
 }
 
 int main(void)
