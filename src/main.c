@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,37 @@ static void crash_handlers_install(void)
 		sigaction(signals[i], &action, NULL);
 }
 
+/* Test both engines. Success is that one of them works. */
 static int self_test(struct err *err)
 {
-	if (engine_dr.probe(err))
-		return -1;
-	puts("debug registers: ok, one write and one read gave two hits");
-	return 0;
+	static const struct {
+		const struct engine_ops *engine;
+		const char *name;
+	} tests[] = {{&engine_dr, "debug registers"}, {&engine_page, "page engine"}};
+	struct err failure;
+	int n_working = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
+		bool works = tests[i].engine->probe(&failure) == 0;
+
+		printf("%s: %s\n", tests[i].name, works ? "ok, one write and one read gave two hits" : failure.text);
+		n_working += works;
+	}
+	return n_working ? 0 : err_set_status(err, ERR_NO_ENGINE, "nothing can catch accesses on this machine");
+}
+
+/* Where debug registers are dead, pages. */
+static const struct engine_ops *engine_choose(const struct options *options)
+{
+	struct err err;
+
+	if (options->engine == ENGINE_PAGE)
+		return &engine_page;
+	if (options->engine == ENGINE_DR || engine_dr.probe(&err) == 0 || err.status != ERR_NO_ENGINE)
+		return &engine_dr;
+	fputs("watchprof: debug registers do not fire here: the page engine is used, which is slower for all that lies near "
+	      "the variable (see ENGINES in the manual page)\n", stderr);
+	return &engine_page;
 }
 
 /* The variables of a running process, or of the file of a command, which is not run. */
@@ -134,7 +160,7 @@ int main(int argc, char **argv)
 		 * stopped worker would freeze the target at its next hit. */
 		sigaddset(&blocked, SIGTSTP);
 		sigprocmask(SIG_BLOCK, &blocked, &mask);
-		result = session_run(&options, &engine_dr, frontend, &mask, &status, &err);
+		result = session_run(&options, engine_choose(&options), frontend, &mask, &status, &err);
 	}
 	if (result) {
 		fprintf(stderr, "watchprof: %s\n", err.text);

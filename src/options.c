@@ -75,7 +75,7 @@ static const struct argp_option argp_options[] = {
 		"Disarm a watch that has had more than N hits in a second until that second is over; its counts "
 		"are then a sample, and every report says so", 0},
 	{"interval", 'i', "SECONDS", 0, "Refresh the screen this often (default 1)", 0},
-	{"engine", KEY_ENGINE, "ENGINE", 0, "How accesses are caught: auto (default) or dr", 0},
+	{"engine", KEY_ENGINE, "ENGINE", 0, "How accesses are caught: dr (debug registers), page (protected pages), or auto (default): dr where that works, else page", 0},
 	{"stack", KEY_STACK, "DEPTH", 0, "Frames kept per hit (default 32; 0: function only, fastest)", 0},
 	{"max-sites", KEY_MAX_SITES, "N", 0,
 		"Keep at most N different sites (default 100000); hits beyond are counted as overrun", 0},
@@ -321,7 +321,7 @@ static int max_rate_option(struct options *options, char *arg, struct err *err)
 
 static int engine_option(struct options *options, char *arg, struct err *err)
 {
-	static const char *const names[] = {[ENGINE_AUTO] = "auto", [ENGINE_DR] = "dr"};
+	static const char *const names[] = {[ENGINE_AUTO] = "auto", [ENGINE_DR] = "dr", [ENGINE_PAGE] = "page"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (strcmp(arg, names[i]) == 0) {
@@ -329,7 +329,7 @@ static int engine_option(struct options *options, char *arg, struct err *err)
 			return 0;
 		}
 	}
-	return err_set(err, "--engine: unknown engine '%s': use auto or dr", arg);
+	return err_set(err, "--engine: unknown engine '%s': use auto, dr or page", arg);
 }
 
 static int stack_option(struct options *options, char *arg, struct err *err)

@@ -88,6 +88,9 @@ struct engine_counts {
 	uint64_t masked_off;	  /* hits reported for bytes that a masked access left out: not counted */
 	uint64_t threads_now;	  /* threads that live */
 	uint64_t stopped_ns;	  /* how long threads stood at hits, from when the stop was seen, all added up */
+	uint64_t neighbours; /* page engine: stops at accesses to other bytes of watched pages */
+	uint64_t stepped;    /* of all its stops, those at instructions that the thread had to run itself, the others standing */
+	uint64_t windows, window_ns; /* page engine: how often, and how long in all, threads ran while pages were open */
 	uint64_t lost;		  /* accesses known to have happened that were not reported */
 };
 
@@ -121,6 +124,6 @@ struct engine_ops {
 	void (*close)(struct engine *engine);
 };
 
-extern const struct engine_ops engine_dr;
+extern const struct engine_ops engine_dr, engine_page;
 
 #endif

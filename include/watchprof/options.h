@@ -14,8 +14,9 @@
 #include <sys/types.h>
 
 enum engine_choice {
-	ENGINE_AUTO, /* debug registers, if the self-test fires */
+	ENGINE_AUTO, /* debug registers, if the self-test fires; else pages */
 	ENGINE_DR,
+	ENGINE_PAGE,
 };
 
 struct options {

@@ -282,7 +282,7 @@ static void test_bad_values(void **state)
 			{"", "0", "-1", "-0.5", "x", "5s", "1,5", "nan", "inf", "1e10", "0.0",
 				"1e400"}},
 		{"--interval", "--interval", {"", "0", "-1", "x", "1s", "nan", "inf", "1e10"}},
-		{"--engine", "--engine", {"", "DR", "page", "auto ", "drx"}},
+		{"--engine", "--engine", {"", "DR", "pages", "auto ", "drx"}},
 		{"--report", "report format", {"", "xml", "JSON", "json ", "text,json"}},
 		{"--output", "-o", {""}},
 		{"--group", "--group", {"", "Function", "lines", "tree"}},

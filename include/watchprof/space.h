@@ -1,0 +1,101 @@
+/* space: the watched bytes of one address space, and the protection of the pages that they lie in. An access
+ * to a shut page is a fault of the thread that makes it. */
+#ifndef WATCHPROF_SPACE_H
+#define WATCHPROF_SPACE_H
+
+#include "watchprof/emulate.h"
+#include "watchprof/engine.h"
+#include "watchprof/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SPACE_WATCH_MAX (1UL << 20) /* bytes of one watch */
+#define SPACE_PAGE	4096UL
+
+struct space;
+struct agent;
+
+/* The address space of a process; one user. */
+struct space *space_new(pid_t pid);
+
+/* One more user; and one fewer: with the last one it is freed, and nothing is done to the process. */
+struct space *space_use(struct space *space);
+void space_drop(struct space *space);
+
+/* A copy for a forked child: the same pages are shut in it, nothing else is there yet. */
+struct space *space_fork(const struct space *space, pid_t pid);
+
+/* The thread group whose memory it is. */
+pid_t space_pid(const struct space *space);
+
+/* Can these spans be watched by pages at all? Pure. */
+int space_plan(const struct arming *arming, struct err *err);
+
+/* The same with the mappings as they are: every page can be shut. Touches nothing. */
+int space_check(const struct space *space, const struct arming *arming, struct err *err);
+
+/* From now on these are watched (bit i of a watch set is spans[i]). tid is a stopped thread and *status that of its stop, both
+ * used as by agent_new() if an agent is needed and there is none. All or nothing. */
+int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct err *err);
+
+/* Some page is shut, or would be if it were not open for a moment. */
+bool space_is_watched(const struct space *space);
+
+/* Would the user's access of this kind (HIT_READ, HIT_WRITE) to these bytes fault because of us? Open or not. */
+bool space_is_shut(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
+
+/* Do these bytes lie in, or next to, mappings that have shut pages? */
+bool space_is_near(const struct space *space, uint64_t addr, uint64_t len);
+
+/* Does the program's own protection allow it? As far as shut pages are concerned. */
+bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
+
+/* Open the pages for a moment; shut them again. They are open as long as anybody has them open. */
+void space_open(struct space *space);
+void space_shut(struct space *space);
+bool space_is_open(const struct space *space);
+
+/* Mappings have changed: what the program's own protections are now, and which pages are there. */
+void space_refresh(struct space *space);
+
+/* Is some watched page not mapped? */
+bool space_has_gone(const struct space *space);
+
+/* The watches that an access touches in a way that they ask for. */
+uint64_t space_touched(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
+
+/* The bytes of a watch; 0 where it has none. */
+uint64_t space_watch(const struct space *space, unsigned watch, uint64_t *addr);
+
+/* Memory, whatever its protection: all or nothing. */
+bool space_read(const struct space *space, uint64_t addr, void *out, size_t len);
+bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len);
+
+/* Breakpoints: of the hook and of watches for execution. The bits are those of watches; 0: there is none. */
+uint64_t space_breakpoint(const struct space *space, uint64_t addr);
+/* Take them out of the code, or put them in again. */
+void space_breakpoints_out(struct space *space);
+void space_breakpoints_in(struct space *space);
+
+/* A part of the scratch area: mapped in the process, and never shut. Returns its number and 1; 0: none is left. */
+size_t space_scratch_take(struct space *space, uint64_t *addr, size_t *len);
+void space_scratch_give(struct space *space, size_t part);
+
+/* In a forked child, space_fork() of its parent's, through its stopped thread tid (*status as for space_arm()): put everything
+ * back as it would be without us; or go on watching there. -1: that could not be, and everything was put back. */
+void space_leave_child(struct space *space, const struct space *parent, pid_t tid, int *status);
+int space_adopt(struct space *space, const struct space *parent, pid_t tid, int *status);
+
+/* Everything back, agent ended. The threads are stopped. */
+void space_leave(struct space *space);
+
+/* The process has ended or runs another program: there is nothing to be put back. */
+void space_forget(struct space *space);
+
+/* NULL: there is none yet. */
+struct agent *space_agent(const struct space *space);
+
+#endif

@@ -1,0 +1,696 @@
+/* engine_page.c is the door of the page engine, for machines where debug registers never fire: the pages of the watched
+ * variables are shut, and each access to them is a fault of the thread that makes it. It owns which processes there are, and the
+ * order in which things begin and end. Design and measurements: pageengine.md. */
+#include "page_private.h"
+
+#include "watchprof/agent.h"
+#include "watchprof/page_check.h"
+#include "watchprof/page_probe.h"
+#include "watchprof/procfs.h"
+#include "watchprof/stack.h"
+#include "watchprof/stop.h"
+#include "watchprof/sys.h"
+#include "watchprof/thread_image.h"
+#include "watchprof/util.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOOK_BIT   IMAGE_BIT(IMAGE_HOOK)
+#define ROUNDS_MAX 30
+#define AWAIT_MAX  3
+#define SEGV_BIT   (1ULL << (SIGSEGV - 1))
+
+/* Processes and threads. */
+
+struct process *process_find(struct engine *engine, pid_t pid)
+{
+	struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->pid == pid)
+			break;
+	}
+	if (process && process != LIST_FIRST(&engine->processes)) {
+		LIST_REMOVE(process, all);
+		LIST_INSERT_HEAD(&engine->processes, process, all);
+	}
+	return process;
+}
+
+static struct process *process_add(struct engine *engine, pid_t pid, uint32_t image, struct space *space)
+{
+	struct process *process = mem_new(1, sizeof(*process));
+
+	process->pid = pid;
+	process->image = image;
+	process->is_counted = true;
+	process->space = space;
+	process->unwinder = unwinder_new(pid);
+	LIST_INSERT_HEAD(&engine->processes, process, all);
+	return process;
+}
+
+static bool image_is_run(const struct engine *engine, uint32_t image)
+{
+	const struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->is_counted && process->image == image)
+			return true;
+	}
+	return false;
+}
+
+static void page_thread_free(struct engine *engine, struct page_thread *own)
+{
+	struct process *process = process_find(engine, own->pid);
+
+	if (process)
+		page_call_forget(engine, process, own);
+	else
+		call_bounce_free(own->bounce);
+	LIST_REMOVE(own, all);
+	engine->n_threads--;
+	free(own);
+}
+
+/* Forget the threads of a process (0: of all) that are not traced any more. */
+static void page_threads_sweep(struct engine *engine, pid_t pid)
+{
+	struct page_thread *own, *next;
+	struct thread *thread;
+
+	for (own = LIST_FIRST(&engine->threads); own; own = next) {
+		next = LIST_NEXT(own, all);
+		if (pid && own->pid != pid)
+			continue;
+		for (thread = tracees_first(engine->tracees, NULL); thread; thread = tracees_first(engine->tracees, thread)) {
+			if (thread_mark(thread)->own == own)
+				break;
+		}
+		if (!thread)
+			page_thread_free(engine, own);
+	}
+}
+
+struct page_thread *page_thread(struct engine *engine, struct thread *thread)
+{
+	struct page_thread *own = thread_mark(thread)->own;
+
+	if (own)
+		return own;
+	if (engine->n_threads > 2 * tracees_count(engine->tracees) + 16)
+		page_threads_sweep(engine, 0);
+	own = mem_new(1, sizeof(*own));
+	own->tid = thread_tid(thread);
+	own->pid = thread_pid(thread);
+	LIST_INSERT_HEAD(&engine->threads, own, all);
+	engine->n_threads++;
+	thread_mark(thread)->own = own;
+	engine->counts.threads_armed++;
+	engine->counts.threads_born += thread_is_born(thread);
+	return own;
+}
+
+static void process_remove(struct engine *engine, struct process *process)
+{
+	page_threads_sweep(engine, process->pid);
+	LIST_REMOVE(process, all);
+	if (process->pid == space_pid(process->space))
+		space_forget(process->space);
+	space_drop(process->space);
+	unwinder_free(process->unwinder);
+	free(process);
+}
+
+void space_threads_stop(struct engine *engine, const struct space *space)
+{
+	struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->space == space)
+			tracees_stop(engine->tracees, process->pid, STOP_TIMEOUT);
+	}
+}
+
+void space_threads_go(struct engine *engine, const struct space *space)
+{
+	struct process *process;
+
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (process->space == space)
+			tracees_go(engine->tracees, process->pid);
+	}
+}
+
+/* Beginning. */
+
+static void release_all(struct engine *engine);
+
+/* The emergency exit, also from a crash in the middle of anything. */
+static void engine_undo(void *context)
+{
+	struct engine *engine = context;
+
+	tracees_recover(engine->tracees);
+	release_all(engine);
+}
+
+static void engine_free(struct engine *engine)
+{
+	while (!LIST_EMPTY(&engine->processes))
+		process_remove(engine, LIST_FIRST(&engine->processes));
+	while (!LIST_EMPTY(&engine->threads))
+		page_thread_free(engine, LIST_FIRST(&engine->threads));
+	tracees_free(engine->tracees);
+	stack_reader_free(engine->reader);
+	emulator_free(engine->emulator);
+	free(engine);
+}
+
+static struct engine *page_engine_open(const struct target *target, pid_t *pid, struct err *err)
+{
+	struct engine *engine;
+	int result;
+
+	if (target->pid && page_check(target->pid, err))
+		return NULL;
+	engine = mem_new(1, sizeof(*engine));
+	engine->tracees = tracees_new(true);
+	tracees_report_all(engine->tracees);
+	LIST_INIT(&engine->processes);
+	LIST_INIT(&engine->threads);
+	engine->is_followed = target->is_followed;
+	engine->stack = target->stack;
+	engine->reader = stack_reader_new();
+	engine->has_processors = sys_processors() > 1;
+	engine->emulator = emulator_new();
+	if (!engine->emulator) {
+		engine_free(engine);
+		err_set(err, "the page engine has no memory for code of its own (a policy against that?)");
+		return NULL;
+	}
+	if (target->pid) {
+		*pid = target->pid;
+		result = tracees_attach(engine->tracees, target->pid, err);
+	} else {
+		result = tracees_launch(
+			engine->tracees, target->command, target->mask, target->input_fd, target->output_fd, pid, err);
+	}
+	if (result) {
+		engine_free(engine);
+		return NULL;
+	}
+	process_add(engine, *pid, ++engine->images, space_new(*pid));
+	die_hook_push(engine_undo, engine);
+	return engine;
+}
+
+/* Arming. */
+
+static int page_engine_plan(const struct arming *arming, unsigned *slots, struct err *err)
+{
+	for (size_t i = 0; slots && i < arming->n; i++)
+		slots[i] = 0; /* there is no end of them */
+	return space_plan(arming, err);
+}
+
+/* A stopped thread of a process through which calls can be made; NULL: there is none. */
+static struct thread *thread_stopped(const struct engine *engine, pid_t pid)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (thread_pid(thread) == pid && thread_is_stopped(thread) && !thread_is_fresh(thread))
+			return thread;
+	}
+	return NULL;
+}
+
+/* Pages are shut: threads must not have SIGSEGV blocked, and calls that were interrupted must come to their entry. */
+static void threads_prepare(struct engine *engine, const struct process *process)
+{
+	struct thread *thread = NULL;
+	struct user_regs_struct regs;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (thread_pid(thread) != process->pid || !thread_is_stopped(thread))
+			continue;
+		page_mask_clear(thread_tid(thread), page_thread(engine, thread));
+		if (sys_regs_get(thread_tid(thread), &regs) == 0 && page_call_anew(&regs))
+			sys_regs_set(thread_tid(thread), &regs);
+	}
+}
+
+static bool never_asleep(pid_t tid)
+{
+	(void)tid;
+	return false;
+}
+
+/* Behind the call that executed a program the thread can make calls for us; before its end it cannot. */
+static void exec_finish(struct engine *engine, struct thread *thread)
+{
+	if (engine->held == thread && stop_decode(thread_status(thread)).kind == STOP_EXEC)
+		tracee_finish_call(engine->tracees, thread, UINT64_MAX, never_asleep);
+}
+
+static int process_arm(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
+{
+	struct thread *thread = thread_stopped(engine, process->pid);
+	int status, result;
+
+	if (!thread)
+		return err_set(err, "process %d: no thread of it could be stopped", process->pid);
+	exec_finish(engine, thread);
+	status = thread_status(thread);
+	result = space_arm(process->space, thread_tid(thread), &status, arming, err);
+	thread_status_set(thread, status);
+	if (result)
+		return -1;
+	process->hook = arming->hook;
+	if (space_is_watched(process->space))
+		threads_prepare(engine, process);
+	return 0;
+}
+
+static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
+{
+	struct process *process = process_find(engine, pid);
+	int result;
+
+	if (space_plan(arming, err))
+		return -1;
+	if (!process)
+		return 0; /* it has ended meanwhile */
+	space_threads_stop(engine, process->space);
+	result = process_arm(engine, process, arming, err);
+	if (result == 0 && arming->stopped)
+		arming->stopped(arming->observer, pid);
+	unwinder_flush(process->unwinder);
+	space_threads_go(engine, process->space);
+	return result;
+}
+
+/* Events. */
+
+/* Run the instruction that a breakpoint of ours stands on, nobody else running. */
+static void breakpoint_pass(struct engine *engine, struct process *process, struct thread *thread)
+{
+	space_threads_stop(engine, process->space);
+	space_open(process->space);
+	space_breakpoints_out(process->space);
+	tracee_step(engine->tracees, thread, 0);
+	space_breakpoints_in(process->space);
+	space_shut(process->space);
+	space_threads_go(engine, process->space);
+}
+
+static void held_release(struct engine *engine)
+{
+	struct thread *thread = engine->held;
+	struct user_regs_struct regs;
+	struct process *process;
+
+	if (!thread)
+		return;
+	engine->held = NULL;
+	process = process_find(engine, thread_pid(thread));
+	if (process && engine->held_sig == 0 && sys_regs_get(thread_tid(thread), &regs) == 0 &&
+		space_breakpoint(process->space, regs.rip))
+		breakpoint_pass(engine, process, thread);
+	tracee_resume(engine->tracees, thread, engine->held_sig);
+}
+
+/* A SIGTRAP: of a breakpoint of ours? The thread stands behind it then. */
+static uint64_t trap_breakpoint(const struct process *process, pid_t tid, struct user_regs_struct *regs)
+{
+	siginfo_t info;
+	uint64_t watches;
+
+	/* si_code SI_KERNEL: int3 (facts.md section 2). */
+	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, regs))
+		return 0;
+	watches = space_breakpoint(process->space, regs->rip - 1);
+	if (watches)
+		regs->rip--;
+	return watches;
+}
+
+static void hook_reached(struct engine *engine, struct process *process, const struct tracee_event *event)
+{
+	engine->hook_due = true;
+	engine->hook_pid = event->pid;
+	engine->hook_tid = event->tid;
+	engine->hook_image = process->image;
+}
+
+static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
+{
+	struct user_regs_struct regs;
+	uint64_t watches = trap_breakpoint(process, event->tid, &regs);
+
+	if (!watches) {
+		page_signal_take(engine, process, event);
+		return false;
+	}
+	sys_regs_set(event->tid, &regs);
+	engine->held = event->thread;
+	engine->held_sig = 0;
+	if (!process->is_counted)
+		return false;
+	if (watches & HOOK_BIT)
+		hook_reached(engine, process, event);
+	watches &= ~HOOK_BIT;
+	if (watches)
+		page_execute_take(engine, process, event, &regs, watches, hit);
+	return watches != 0;
+}
+
+/* A SIGSEGV: of a shut page? */
+static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
+{
+	bool is_foreign = true, is_hit = false;
+	siginfo_t info;
+
+	if (sys_siginfo_get(event->tid, &info) == 0 && info.si_code == SEGV_ACCERR &&
+		space_is_near(process->space, (uint64_t)(uintptr_t)info.si_addr, 1)) {
+		page_mask_clear(event->tid, page_thread(engine, event->thread));
+		is_hit = page_fault_take(engine, process, event, hit, &is_foreign);
+	}
+	if (is_foreign)
+		page_signal_take(engine, process, event);
+	return is_hit;
+}
+
+static enum engine_event exec_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	struct engine_note *note)
+{
+	note->old_image = process->image;
+	thread_mark(event->thread)->own = NULL;
+	page_threads_sweep(engine, event->pid);
+	if (space_pid(process->space) == event->pid)
+		space_forget(process->space);
+	space_drop(process->space);
+	process->space = space_new(event->pid);
+	process->image = ++engine->images;
+	process->hook = 0;
+	unwinder_free(process->unwinder);
+	process->unwinder = unwinder_new(event->pid);
+	note->image = process->image;
+	note->is_last = !image_is_run(engine, note->old_image);
+	engine->held = event->thread;
+	engine->held_sig = 0;
+	return ENGINE_IMAGE;
+}
+
+/* A process that is not followed: it goes, as it would be without us. */
+static void child_leave(struct engine *engine, struct process *process, struct thread *thread)
+{
+	tracee_leave(engine->tracees, thread, false);
+	process_remove(engine, process);
+}
+
+/* The first stop of a process that was forked. False: nothing for the caller. */
+static bool fork_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note)
+{
+	struct process *parent, *process;
+	struct procfs_status status;
+	pid_t origin = thread_mark(event->thread)->origin;
+	int stop = thread_status(event->thread);
+
+	if (!origin && procfs_status(event->pid, &status))
+		origin = status.parent;
+	parent = process_find(engine, origin);
+	if (!parent) {
+		tracee_leave(engine->tracees, event->thread, false);
+		return false;
+	}
+	if (sys_shares_memory(event->pid, space_pid(parent->space))) {
+		process = process_add(engine, event->pid, parent->image, space_use(parent->space));
+	} else {
+		process = process_add(engine, event->pid, parent->image, space_fork(parent->space, event->pid));
+		if (engine->is_followed && parent->is_counted)
+			space_adopt(process->space, parent->space, event->tid, &stop);
+		else
+			space_leave_child(process->space, parent->space, event->tid, &stop);
+		thread_status_set(event->thread, stop);
+	}
+	process->parent = parent->pid;
+	process->hook = parent->hook;
+	process->is_counted = engine->is_followed && parent->is_counted;
+	if (!process->is_counted && process->space != parent->space) {
+		child_leave(engine, process, event->thread);
+		return false;
+	}
+	if (!process->is_counted) {
+		tracee_resume(engine->tracees, event->thread, event->sig);
+		return false;
+	}
+	note->parent = process->parent;
+	note->image = process->image;
+	engine->held = event->thread;
+	engine->held_sig = event->sig;
+	return true;
+}
+
+static enum engine_event exit_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	struct engine_note *note)
+{
+	note->status = event->status;
+	note->old_image = note->image = process->image;
+	process_remove(engine, process);
+	note->is_last = !image_is_run(engine, note->old_image);
+	return ENGINE_EXITED;
+}
+
+/* An event of a process that only shares the memory of one that is counted. */
+static void uncounted_take(struct engine *engine, struct process *process, const struct tracee_event *event)
+{
+	if (event->kind == TRACEE_EXITED)
+		process_remove(engine, process);
+	else
+		child_leave(engine, process, event->thread); /* it runs another program */
+}
+
+/* An event of a process. False: nothing for the caller. */
+static bool process_event(struct engine *engine, struct process *process, const struct tracee_event *event,
+	struct engine_note *note, enum engine_event *out)
+{
+	note->image = process->image;
+	*out = ENGINE_HIT;
+	switch (event->kind) {
+	case TRACEE_EXITED:
+	case TRACEE_EXEC:
+		if (!process->is_counted) {
+			uncounted_take(engine, process, event);
+			return false;
+		}
+		*out = event->kind == TRACEE_EXEC ? exec_take(engine, process, event, note)
+						  : exit_take(engine, process, event, note);
+		return true;
+	case TRACEE_VISIT:
+		if (space_is_watched(process->space))
+			page_mask_clear(event->tid, page_thread(engine, event->thread));
+		tracee_resume(engine->tracees, event->thread, event->sig);
+		return false;
+	case TRACEE_CALL:
+		page_call_take(engine, process, event);
+		return false;
+	case TRACEE_TRAP:
+		return trap_take(engine, process, event, &note->hit);
+	case TRACEE_SIGNAL:
+		if (event->sig == SIGSEGV)
+			return segv_take(engine, process, event, &note->hit);
+		page_signal_take(engine, process, event);
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* One event of the tracees. False: nothing for the caller. */
+static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+	enum engine_event *out)
+{
+	struct process *process;
+
+	*out = event->kind == TRACEE_NONE ? ENGINE_END : ENGINE_DEADLINE;
+	if (event->kind == TRACEE_DEADLINE || event->kind == TRACEE_NONE)
+		return true;
+	note->pid = event->pid;
+	process = process_find(engine, event->pid);
+	if (process)
+		return process_event(engine, process, event, note, out);
+	*out = ENGINE_FORK;
+	return event->kind != TRACEE_EXITED && fork_take(engine, event, note);
+}
+
+static enum engine_event page_engine_next(struct engine *engine, struct engine_note *note, uint64_t deadline_ns)
+{
+	struct tracee_event event;
+	enum engine_event out;
+
+	if (engine->repeats) {
+		engine->repeats--;
+		return ENGINE_HIT;
+	}
+	for (;;) {
+		if (engine->hook_due) {
+			engine->hook_due = false;
+			note->pid = engine->hook_pid;
+			note->tid = engine->hook_tid;
+			note->image = engine->hook_image;
+			return ENGINE_MODULES;
+		}
+		held_release(engine);
+		tracees_next(engine->tracees, deadline_ns, &event);
+		if (event_take(engine, &event, note, &out))
+			return out;
+	}
+}
+
+static struct engine_counts page_engine_counts(const struct engine *engine)
+{
+	struct engine_counts counts = engine->counts;
+
+	counts.threads_now = tracees_count(engine->tracees);
+	return counts;
+}
+
+/* The end. */
+
+/* Is the signal of the stop that the thread is in a fault of ours? */
+static bool is_own_fault(const struct process *process, const struct thread *thread)
+{
+	siginfo_t info;
+
+	return thread_stop_signal(thread) == SIGSEGV && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
+		info.si_code == SEGV_ACCERR && space_is_near(process->space, (uint64_t)(uintptr_t)info.si_addr, 1) &&
+		space_allows(process->space, (uint64_t)(uintptr_t)info.si_addr, 1, HIT_READ);
+}
+
+static bool is_fault_due(pid_t tid)
+{
+	struct procfs_status status;
+
+	return procfs_status(tid, &status) && (status.pending & SEGV_BIT);
+}
+
+/* The pages are open already. What a thread of ours has under way is put back, and it goes. */
+static void thread_release(struct engine *engine, struct process *process, struct thread *thread)
+{
+	struct page_thread *own = thread_mark(thread)->own;
+	struct user_regs_struct regs;
+	bool is_own = false;
+
+	page_call_undo(engine, process, thread);
+	for (int i = 0; i < AWAIT_MAX && thread_stop_signal(thread) == 0 && is_fault_due(thread_tid(thread)); i++)
+		tracee_await(engine->tracees, thread);
+	if (process && thread_stop_signal(thread) == SIGTRAP && trap_breakpoint(process, thread_tid(thread), &regs)) {
+		sys_regs_set(thread_tid(thread), &regs);
+		is_own = true;
+	}
+	is_own |= process && is_own_fault(process, thread);
+	if (own)
+		page_mask_restore(thread_tid(thread), own);
+	tracee_leave(engine->tracees, thread, is_own);
+}
+
+static void release_stopped(struct engine *engine)
+{
+	struct thread *thread = tracees_first(engine->tracees, NULL);
+
+	while (thread) {
+		if (thread_is_stopped(thread)) {
+			thread_release(engine, process_find(engine, thread_pid(thread)), thread);
+			thread = tracees_first(engine->tracees, NULL);
+		} else {
+			thread = tracees_first(engine->tracees, thread);
+		}
+	}
+}
+
+/* Calls that have their buffers elsewhere are put right while pages and scratch are still there. */
+static void calls_undo(struct engine *engine)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (thread_is_stopped(thread))
+			page_call_undo(engine, process_find(engine, thread_pid(thread)), thread);
+	}
+}
+
+/* Nobody is spared: calls that threads sleep in are begun again when they are let go. */
+static void spare_nobody(struct engine *engine)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread)))
+		thread_mark(thread)->is_spared = false;
+}
+
+static bool is_any_bounced(const struct engine *engine)
+{
+	const struct page_thread *own;
+
+	LIST_FOREACH (own, &engine->threads, all) {
+		if (own->bounce)
+			return true;
+	}
+	return false;
+}
+
+static void release_all(struct engine *engine)
+{
+	struct process *process;
+
+	spare_nobody(engine);
+	/* A call that cannot be interrupted has its buffer in the scratch area until it ends. */
+	for (int round = 0; round == 0 || (round < ROUNDS_MAX && is_any_bounced(engine)); round++) {
+		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
+		calls_undo(engine);
+	}
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (space_pid(process->space) == process->pid)
+			space_leave(process->space);
+	}
+	for (int round = 0; tracees_count(engine->tracees) > 0; round++) {
+		if (round >= 2 && (round >= ROUNDS_MAX || !tracees_are_due(engine->tracees)))
+			break;
+		if (round > 0)
+			tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
+		release_stopped(engine);
+	}
+}
+
+static void page_engine_close(struct engine *engine)
+{
+	if (!engine)
+		return;
+	die_hook_pop();
+	release_all(engine);
+	engine_free(engine);
+}
+
+static void page_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
+{
+	(void)pid;
+	(void)ward;
+	(void)ward_status;
+}
+
+const struct engine_ops engine_page = {
+	.name = "page",
+	.probe = page_probe,
+	.plan = page_engine_plan,
+	.open = page_engine_open,
+	.arm = page_engine_arm,
+	.next = page_engine_next,
+	.counts = page_engine_counts,
+	.rescue = page_engine_rescue,
+	.close = page_engine_close,
+};

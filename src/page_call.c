@@ -1,0 +1,344 @@
+/* page_call.c owns system calls while pages are shut. The kernel must find the memory that a program hands to it as if
+ * it were open: buffers are put elsewhere for the time of the call, or the pages are open meanwhile. What the kernel does there is
+ * no access of the program's, and is not counted. */
+#include "page_private.h"
+
+#include "watchprof/agent.h"
+#include "watchprof/hit.h"
+#include "watchprof/procfs.h"
+#include "watchprof/sys.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* How long the others stand for a call that has pages open; one that takes longer is left to itself. */
+#define ALONE_NS (NS_PER_S / 500)
+/* The kernel reads a signal frame of so many bytes at most (the vector state included). */
+#define FRAME_BYTES 16384
+/* Of the results that begin a call again: with the arguments that the thread has then, or with those that the kernel
+ * remembers, which are not the program's. */
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+#define HEAP_BYTES	      (64UL << 20)
+
+static unsigned kind_of(unsigned direction)
+{
+	return (direction & CALL_IN ? HIT_READ : 0U) | (direction & CALL_OUT ? HIT_WRITE : 0U);
+}
+
+static bool memory_read(void *context, uint64_t addr, void *out, size_t len)
+{
+	return space_read(context, addr, out, len);
+}
+
+static bool memory_write(void *context, uint64_t addr, const void *data, size_t len)
+{
+	return space_write(context, addr, data, len);
+}
+
+/* The thread group of a thread id as the process itself counts them; only where we count alike. */
+static bool memory_is_self(void *context, int64_t pid)
+{
+	struct procfs_status status;
+	pid_t own = space_pid(context);
+
+	return pid == own || (procfs_status((pid_t)pid, &status) && status.tgid == own);
+}
+
+static bool memory_is_granted(void *context, uint64_t addr, uint64_t len, unsigned direction)
+{
+	return space_allows(context, addr, len, kind_of(direction));
+}
+
+static bool memory_is_shut(void *context, uint64_t addr, uint64_t len, unsigned direction)
+{
+	return space_is_shut(context, addr, len, kind_of(direction));
+}
+
+static struct bounce_memory memory_of(struct space *space)
+{
+	return (struct bounce_memory){.memory = {.context = space, .read = memory_read, .is_self = memory_is_self},
+		.write = memory_write,
+		.is_shut = memory_is_shut,
+		.is_granted = memory_is_granted};
+}
+
+static void arguments_set(struct user_regs_struct *regs, const uint64_t args[CALL_ARGUMENTS])
+{
+	regs->rdi = args[0];
+	regs->rsi = args[1];
+	regs->rdx = args[2];
+	regs->r10 = args[3];
+	regs->r8 = args[4];
+	regs->r9 = args[5];
+}
+
+/* Open pages. */
+
+static void call_open(struct page_thread *own, struct space *space)
+{
+	space_open(space);
+	own->space = space;
+	own->opened_ns = 0;
+}
+
+static void call_shut(struct engine *engine, struct page_thread *own)
+{
+	if (!own->space)
+		return;
+	if (own->is_map)
+		space_refresh(own->space);
+	space_shut(own->space);
+	if (own->opened_ns) {
+		engine->counts.windows++;
+		engine->counts.window_ns += clock_now_ns() - own->opened_ns;
+	}
+	own->space = NULL;
+	own->is_map = false;
+}
+
+/* Buffers elsewhere. */
+
+static void bounce_drop(struct space *space, struct page_thread *own)
+{
+	call_bounce_free(own->bounce);
+	own->bounce = NULL;
+	space_scratch_give(space, own->scratch);
+	own->scratch = 0;
+}
+
+/* Put the buffers of a call elsewhere. */
+static enum bounce_result bounce_begin(struct space *space, struct page_thread *own, struct call_plan *plan,
+	struct user_regs_struct *regs)
+{
+	const struct bounce_memory memory = memory_of(space);
+	uint64_t args[CALL_ARGUMENTS], scratch;
+	enum bounce_result result;
+	size_t len;
+
+	if (!own->bounce && (own->scratch = space_scratch_take(space, &scratch, &len)))
+		own->bounce = call_bounce_new(scratch, len);
+	if (!own->bounce)
+		return BOUNCE_LIFT; /* many threads are in such calls */
+	memcpy(args, own->args, sizeof(args));
+	result = call_bounce_enter(own->bounce, plan, &memory, args);
+	if (result == BOUNCE_DONE) {
+		arguments_set(regs, args);
+		sys_regs_set(own->tid, regs);
+	} else if (!call_bounce_is_busy(own->bounce)) {
+		bounce_drop(space, own);
+	}
+	return result;
+}
+
+bool page_call_anew(struct user_regs_struct *regs)
+{
+	if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -ERESTART_RESTARTBLOCK)
+		return false;
+	regs->rax = (unsigned long long)-ERESTARTNOHAND;
+	return true;
+}
+
+/* The call has ended, or begins again with the program's own arguments. */
+static void bounce_end(struct space *space, struct page_thread *own, int64_t result)
+{
+	const struct bounce_memory memory = memory_of(space);
+	struct user_regs_struct regs;
+	uint64_t args[CALL_ARGUMENTS];
+
+	if (!own->bounce || !call_bounce_is_busy(own->bounce))
+		return;
+	if (sys_regs_get(own->tid, &regs) == 0) {
+		call_bounce_leave(own->bounce, &memory, result, args);
+		arguments_set(&regs, args);
+		/* Buffers that the kernel remembers are given to others by then. */
+		page_call_anew(&regs);
+		sys_regs_set(own->tid, &regs);
+	} else {
+		call_bounce_cancel(own->bounce, NULL);
+	}
+	bounce_drop(space, own);
+}
+
+/* Ends. */
+
+/* A mapping came where a watched page had gone. */
+static void map_look(struct space *space, const struct page_thread *own, int64_t result)
+{
+	if (call_is_error(result) || (!space_has_gone(space) && !space_is_near(space, (uint64_t)result, own->args[1])))
+		return;
+	space_open(space);
+	space_refresh(space);
+	space_shut(space);
+}
+
+static bool is_map_call(uint64_t nr)
+{
+	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap || nr == SYS_shmat;
+}
+
+static void call_end(struct engine *engine, struct process *process, struct thread *thread, int64_t result)
+{
+	struct page_thread *own = page_thread(engine, thread);
+
+	own->is_in_call = thread_mark(thread)->is_spared = false;
+	bounce_end(process->space, own, result);
+	call_shut(engine, own);
+	if (!space_is_watched(process->space))
+		return;
+	if (is_map_call(own->nr))
+		map_look(process->space, own, result);
+	if (own->nr == SYS_rt_sigprocmask || own->nr == SYS_rt_sigreturn)
+		page_mask_clear(own->tid, own);
+}
+
+/* Beginnings. */
+
+/* Does it sleep in its call? Then the kernel has read what it reads at the beginning. */
+static bool is_asleep(pid_t tid)
+{
+	struct procfs_status status;
+
+	return !procfs_status(tid, &status) || strchr("SDZX", status.state);
+}
+
+/* Let a thread make its call with open pages, nobody else running, if it is short; a longer one is left to itself. A
+ * futex that sleeps needs nothing any more. */
+static void call_lift(struct engine *engine, struct process *process, struct thread *thread, enum call_class class)
+{
+	struct page_thread *own = page_thread(engine, thread);
+	struct space *space = process->space;
+	uint64_t nr, args[CALL_ARGUMENTS];
+	int64_t result = 0;
+
+	space_threads_stop(engine, space);
+	call_open(own, space);
+	if (tracee_finish_call(engine->tracees, thread, clock_now_ns() + ALONE_NS, is_asleep) &&
+		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT)
+		call_end(engine, process, thread, result);
+	else if (class == CALL_FUTEX || class == CALL_EXIT)
+		call_shut(engine, own);
+	else
+		own->opened_ns = clock_now_ns();
+	space_threads_go(engine, space);
+}
+
+/* The last thread of a process but our agent: it is not to be kept alive by that. */
+static bool is_last(const struct process *process, const struct page_thread *own)
+{
+	struct agent *agent = space_agent(process->space);
+
+	return agent && space_pid(process->space) == process->pid && own->nr == SYS_exit && agent_is_alone(agent, own->tid);
+}
+
+static bool is_map_near(const struct space *space, const struct page_thread *own)
+{
+	const uint64_t *args = own->args;
+
+	switch (own->nr) {
+	case SYS_brk:
+		return space_is_near(space, args[0] - HEAP_BYTES, 2 * HEAP_BYTES);
+	case SYS_mremap:
+		return space_is_near(space, args[0], args[1]) || space_is_near(space, args[4], args[2]);
+	case SYS_shmdt:
+		return space_is_near(space, args[0], HEAP_BYTES);
+	default:
+		return space_is_near(space, args[0], args[1]);
+	}
+}
+
+/* May the call touch shut pages in ways that the pieces of its plan do not tell? */
+static bool is_to_be_lifted(const struct space *space, const struct page_thread *own, const struct call_plan *plan,
+	const struct user_regs_struct *regs)
+{
+	switch (plan->class) {
+	case CALL_MAP:
+		return is_map_near(space, own);
+	case CALL_SIGRETURN:
+		return space_is_shut(space, regs->rsp - 128, FRAME_BYTES, HIT_READ);
+	case CALL_EXIT:
+		/* The kernel clears the thread's id, and walks its list of robust locks. */
+		return own->nr == SYS_exit;
+	case CALL_UNKNOWN:
+	case CALL_ASYNC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_shut_piece(const struct space *space, const struct call_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		if (space_is_shut(space, plan->pieces[i].addr, plan->pieces[i].len, kind_of(plan->pieces[i].direction)))
+			return true;
+	}
+	return !plan->is_complete;
+}
+
+static void call_begin(struct engine *engine, struct process *process, struct thread *thread)
+{
+	struct page_thread *own = page_thread(engine, thread);
+	struct space *space = process->space;
+	struct user_regs_struct regs;
+	struct call_plan plan;
+	bool is_lifted;
+
+	if (!space_is_watched(space) || sys_regs_get(own->tid, &regs))
+		return;
+	if (is_last(process, own)) {
+		space_leave(space);
+		return;
+	}
+	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
+	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
+	own->is_map = is_lifted && plan.class == CALL_MAP;
+	/* What only changes mappings elsewhere needs nothing. */
+	if (!is_lifted && plan.class != CALL_MAP && plan.class != CALL_SIGRETURN && has_shut_piece(space, &plan))
+		is_lifted = bounce_begin(space, own, &plan, &regs) == BOUNCE_LIFT;
+	if (is_lifted)
+		call_lift(engine, process, thread, plan.class);
+}
+
+void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event)
+{
+	struct page_thread *own = page_thread(engine, event->thread);
+	uint64_t nr, args[CALL_ARGUMENTS];
+	int64_t result = 0;
+
+	switch (sys_call_info(event->tid, &nr, args, &result)) {
+	case SYS_CALL_ENTRY:
+		own->nr = nr;
+		memcpy(own->args, args, sizeof(own->args));
+		own->is_in_call = thread_mark(event->thread)->is_spared = true;
+		call_begin(engine, process, event->thread);
+		break;
+	case SYS_CALL_EXIT:
+		call_end(engine, process, event->thread, result);
+		break;
+	case SYS_CALL_NONE:
+		break;
+	}
+	tracee_resume(engine->tracees, event->thread, 0);
+}
+
+void page_call_undo(struct engine *engine, struct process *process, struct thread *thread)
+{
+	struct page_thread *own = thread_mark(thread)->own;
+	struct user_regs_struct regs;
+
+	if (!process || !own || !own->bounce || sys_regs_get(own->tid, &regs))
+		return;
+	(void)engine;
+	bounce_end(process->space, own, (int64_t)regs.rax);
+}
+
+void page_call_forget(struct engine *engine, struct process *process, struct page_thread *own)
+{
+	call_shut(engine, own);
+	if (own->bounce)
+		bounce_drop(process->space, own);
+}

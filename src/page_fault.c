@@ -1,0 +1,284 @@
+/* page_fault.c owns what is done about an access to a shut page: the instruction is run here, on a copy of the
+ * thread's registers, or by the thread itself while nobody else runs. It counts nothing that did not happen: a hit is
+ * made when the access is over. */
+#include "page_private.h"
+
+#include "watchprof/hit.h"
+#include "watchprof/insn.h"
+#include "watchprof/stack.h"
+#include "watchprof/sys.h"
+#include "watchprof/util.h"
+
+#include <signal.h>
+#include <string.h>
+
+#ifndef SEGV_ACCERR
+#define SEGV_ACCERR 2
+#endif
+
+#define BIT(sig) (1ULL << ((sig) - 1))
+/* Signals that an instruction raises: blocked, they would lose their handlers (force_sig() in the kernel). */
+#define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
+
+/* A thread at a fault. */
+struct fault {
+	struct space *space;
+	pid_t tid;
+	struct user_regs_struct regs; /* before the instruction */
+	unsigned char code[INSN_BYTES_MAX];
+	size_t code_len;
+	struct emulate_outcome outcome;
+};
+
+/* Callbacks of the emulator. */
+
+/* The part of [addr, addr + len) from addr on that lies wholly in watched pages, or wholly outside. */
+static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, bool *is_watched)
+{
+	size_t part = SPACE_PAGE - addr % SPACE_PAGE;
+
+	*is_watched = space_is_near(fault->space, addr, 1);
+	return part < len ? part : len;
+}
+
+/* Of watched pages it is known that the program may do this (fault_is_foreign()). Elsewhere the kernel has to check, as
+ * it would have. */
+static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
+{
+	const struct fault *fault = context;
+
+	while (len > 0) {
+		bool is_watched;
+		size_t part = fault_part(fault, addr, len, &is_watched);
+
+		if (is_watched ? !space_read(fault->space, addr, out, part)
+			       : sys_memory_read(space_pid(fault->space), addr, out, part) != (ssize_t)part)
+			return false;
+		addr += part;
+		out = (char *)out + part;
+		len -= part;
+	}
+	return true;
+}
+
+/* What may be refused comes first, so that nothing or all is written. */
+static bool fault_write(void *context, uint64_t addr, const void *data, size_t len)
+{
+	const struct fault *fault = context;
+
+	for (int watched = 0; watched <= 1; watched++) {
+		for (size_t at = 0, part; at < len; at += part) {
+			bool is_watched;
+
+			part = fault_part(fault, addr + at, len - at, &is_watched);
+			if (is_watched != watched)
+				continue;
+			if (is_watched ? !space_write(fault->space, addr + at, (const char *)data + at, part)
+				       : sys_memory_write(space_pid(fault->space), addr + at, (const char *)data + at, part) !=
+						 (ssize_t)part)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool fault_fp_get(void *context, struct user_fpregs_struct *out)
+{
+	return sys_fpregs_get(((struct fault *)context)->tid, out) == 0;
+}
+
+static bool fault_fp_set(void *context, const struct user_fpregs_struct *in)
+{
+	return sys_fpregs_set(((struct fault *)context)->tid, in) == 0;
+}
+
+static bool fault_xstate_get(void *context, void *area, size_t *len)
+{
+	ssize_t n = sys_xstate_get(((struct fault *)context)->tid, area, *len);
+
+	*len = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static bool fault_xstate_set(void *context, const void *area, size_t len)
+{
+	return sys_xstate_set(((struct fault *)context)->tid, area, len) == 0;
+}
+
+static struct emulate_target fault_target(struct fault *fault)
+{
+	return (struct emulate_target){.context = fault,
+		.read = fault_read,
+		.write = fault_write,
+		.fp_get = fault_fp_get,
+		.fp_set = fault_fp_set,
+		.xstate_get = fault_xstate_get,
+		.xstate_set = fault_xstate_set};
+}
+
+/* As many bytes of code as there are. */
+static void fault_code(struct fault *fault)
+{
+	fault->code_len = INSN_BYTES_MAX;
+	while (fault->code_len > 0 && !space_read(fault->space, fault->regs.rip, fault->code, fault->code_len))
+		fault->code_len--;
+}
+
+/* Would the program's own protections refuse it? The kernel then would have raised the signal without us. */
+static bool fault_is_foreign(const struct fault *fault)
+{
+	const struct emulate_outcome *out = &fault->outcome;
+
+	for (size_t i = 0; i < out->n_accesses; i++) {
+		if (!space_allows(fault->space, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind))
+			return true;
+	}
+	return false;
+}
+
+/* Let the thread run the instruction itself, while all pages are open and nobody else runs. False: it stopped for
+ * something else before, or has ended. */
+static bool fault_step(struct engine *engine, struct fault *fault, struct thread *thread)
+{
+	uint64_t mask;
+	bool is_done;
+
+	space_threads_stop(engine, fault->space);
+	space_open(fault->space);
+	if (sys_sigmask_get(fault->tid, &mask))
+		mask = 0;
+	/* So that no handler comes in between. */
+	sys_sigmask_set(fault->tid, ~SYNCHRONOUS);
+	is_done = tracee_step(engine->tracees, thread, 0);
+	sys_sigmask_set(fault->tid, mask & ~BIT(SIGSEGV));
+	space_shut(fault->space);
+	space_threads_go(engine, fault->space);
+	return is_done;
+}
+
+/* What of a hit can be told before the instruction runs. */
+static void hit_begin(struct engine *engine, struct process *process, const struct fault *fault,
+	const struct tracee_event *event, struct hit *hit)
+{
+	hit->time_ns = clock_now_ns();
+	if (engine->has_processors)
+		tracees_stay_awake(engine->tracees, waiting_note(&engine->waiting, hit->time_ns));
+	hit->pid = event->pid;
+	hit->tid = event->tid;
+	hit->image = process->image;
+	hit->path = PATH_NONE;
+	hit->n_frames = 1;
+	memset(hit->signals, 0, sizeof(hit->signals));
+	hit->frames[0] = fault->regs.rip;
+	hit->is_at = true;
+	hit->is_alone = true; /* writers wait for each other: one of us serves them all */
+	hit->n_values = 0;
+	hit->watches = 0;
+	hit->kind = 0;
+	memset(hit->kinds, 0, sizeof(hit->kinds));
+}
+
+static void hit_path(struct engine *engine, struct process *process, const struct fault *fault, struct hit *hit)
+{
+	if (engine->stack == 0)
+		return;
+	unwinder_check(process->unwinder, hit->time_ns);
+	stack_path(engine->reader, process->unwinder, process->pid, &fault->regs, engine->stack, hit);
+}
+
+/* Which watches were touched, and how. Returns how often. */
+static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
+{
+	const struct emulate_outcome *out = &fault->outcome;
+	uint32_t times = 0;
+
+	for (size_t i = 0; i < out->n_accesses; i++)
+		hit->watches |= space_touched(fault->space, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind);
+	for (uint64_t left = hit->watches; left; left &= left - 1) {
+		unsigned watch = (unsigned)__builtin_ctzll(left);
+		uint64_t addr, len = space_watch(fault->space, watch, &addr);
+		uint32_t n = emulate_touched(out, addr, len, &hit->kinds[watch]);
+
+		hit->kind |= hit->kinds[watch];
+		if (n == 0)
+			hit->watches &= ~(1ULL << watch);
+		if (n > times)
+			times = n;
+	}
+	return times;
+}
+
+static void hit_values(const struct space *space, struct hit *hit)
+{
+	for (uint64_t left = hit->watches; left && hit->n_values < HIT_VALUES_MAX; left &= left - 1) {
+		struct hit_value *value = &hit->values[hit->n_values];
+		uint64_t addr, len;
+
+		value->watch = (uint8_t)__builtin_ctzll(left);
+		len = space_watch(space, value->watch, &addr);
+		if (len > HIT_VALUE_BYTES || !space_read(space, addr, value->bytes, len))
+			continue;
+		value->len = (uint8_t)len;
+		hit->n_values++;
+	}
+}
+
+/* Complete the access. False: it did not happen. */
+static bool fault_complete(struct engine *engine, struct fault *fault, struct thread *thread)
+{
+	const struct emulate_target target = fault_target(fault);
+	struct user_regs_struct regs = fault->regs;
+
+	if (emulate(engine->emulator, &target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
+		return sys_regs_set(fault->tid, &regs) == 0;
+	engine->counts.stepped++;
+	return fault_step(engine, fault, thread);
+}
+
+bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
+	bool *is_foreign)
+{
+	struct fault fault = {.space = process->space, .tid = event->tid};
+	const struct emulate_target target = fault_target(&fault);
+	uint32_t times;
+
+	*is_foreign = false;
+	if (sys_regs_get(event->tid, &fault.regs))
+		return false;
+	fault_code(&fault);
+	emulate_accesses(engine->emulator, &target, fault.code, fault.code_len, &fault.regs, &fault.outcome);
+	*is_foreign = fault_is_foreign(&fault);
+	if (*is_foreign)
+		return false;
+	hit_begin(engine, process, &fault, event, hit);
+	times = hit_watches(&fault, hit);
+	if (times && process->is_counted)
+		hit_path(engine, process, &fault, hit);
+	if (!fault_complete(engine, &fault, event->thread)) {
+		tracee_resume(engine->tracees, event->thread, 0);
+		return false;
+	}
+	/* Once more, by what really ran: of a rep, as far as it came. */
+	hit->watches = hit->kind = 0;
+	times = hit_watches(&fault, hit);
+	if (times && process->is_counted)
+		hit_values(fault.space, hit);
+	tracee_resume(engine->tracees, event->thread, 0);
+	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
+	if (!process->is_counted)
+		return false;
+	engine->counts.neighbours += times == 0;
+	engine->repeats = times ? times - 1 : 0;
+	return times > 0;
+}
+
+void page_execute_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	const struct user_regs_struct *regs, uint64_t watches, struct hit *hit)
+{
+	const struct fault fault = {.space = process->space, .tid = event->tid, .regs = *regs};
+
+	hit_begin(engine, process, &fault, event, hit);
+	hit_path(engine, process, &fault, hit);
+	hit->watches = watches;
+	hit->kind = HIT_EXECUTE;
+}

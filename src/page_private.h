@@ -1,0 +1,104 @@
+/* page_private: what the files of the page engine share. engine_page.c is the door, space.c owns the protected
+ * pages of one address space, page_fault.c the accesses to them, page_call.c system calls, page_signal.c signals. */
+#ifndef WATCHPROF_PAGE_PRIVATE_H
+#define WATCHPROF_PAGE_PRIVATE_H
+
+#include "watchprof/call_bounce.h"
+#include "watchprof/call_table.h"
+#include "watchprof/emulate.h"
+#include "watchprof/engine.h"
+#include "watchprof/space.h"
+#include "watchprof/tracee.h"
+#include "watchprof/unwind.h"
+#include "watchprof/waiting.h"
+
+#include <sys/queue.h>
+
+#define STOP_TIMEOUT NS_PER_S
+
+/* What runs in one process. */
+struct process {
+	pid_t pid, parent;
+	uint32_t image;
+	bool is_counted;     /* its accesses are reported; else it only shares the memory of one whose are, until it execs */
+	struct space *space; /* shared by processes between vfork and exec */
+	uint64_t hook;	     /* a breakpoint that is reported; 0: none */
+	struct unwinder *unwinder;
+	LIST_ENTRY(process) all;
+};
+
+/* What is noted of a thread. */
+struct page_thread {
+	pid_t tid, pid;
+	struct space *space; /* where pages are open for its call; NULL: they are not */
+	uint64_t opened_ns;
+	bool is_in_call;
+	bool is_segv_blocked; /* it wants SIGSEGV blocked, which it cannot be while pages are shut */
+	uint64_t nr, args[CALL_ARGUMENTS]; /* of the call that it is in */
+	bool is_map;	      /* that call changes mappings near watched pages */
+	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */
+	size_t scratch;		    /* number of the part of the scratch area that they are in, and 1 */
+	LIST_ENTRY(page_thread) all;
+};
+
+struct engine {
+	struct tracees *tracees;
+	LIST_HEAD(, process) processes;
+	LIST_HEAD(, page_thread) threads;
+	size_t n_threads;
+	bool is_followed;
+	unsigned stack;
+	struct stack_reader *reader;
+	struct emulator *emulator;
+	struct waiting waiting;
+	bool has_processors;
+	struct thread *held; /* stopped until the next call of next() */
+	int held_sig;
+	bool hook_due;
+	pid_t hook_pid, hook_tid;
+	uint32_t hook_image, images;
+	uint64_t repeats; /* the hit of the note is to be reported so many times more */
+	struct engine_counts counts;
+};
+
+struct process *process_find(struct engine *engine, pid_t pid);
+
+/* What is noted of a held thread; made if there is nothing yet. */
+struct page_thread *page_thread(struct engine *engine, struct thread *thread);
+
+/* Stop all other threads that run code in the space of a held thread (those in system calls stay there: they stop
+ * before they run code again), and let them go on. */
+void space_threads_stop(struct engine *engine, const struct space *space);
+void space_threads_go(struct engine *engine, const struct space *space);
+
+/* A fault of a held thread that is of shut pages: run the instruction, count, let the thread go on. Returns true with
+ * a hit to be reported. *is_foreign: it is the program's own fault. */
+bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
+	bool *is_foreign);
+
+/* A system call begins or ends. */
+void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event);
+
+/* A stopped thread is to be let go for good, maybe in the middle of a call: what was changed for that is put back. A call
+ * that was interrupted begins again with the program's own buffers. */
+void page_call_undo(struct engine *engine, struct process *process, struct thread *thread);
+
+/* A call that was interrupted begins anew by its number and arguments, not with what the kernel remembers of it (its timeout
+ * begins anew as well). False: there is none; else the registers have changed. */
+bool page_call_anew(struct user_regs_struct *regs);
+
+/* Nothing is left of a thread or its program: forget the call that it was in. */
+void page_call_forget(struct engine *engine, struct process *process, struct page_thread *own);
+
+/* A breakpoint of watches was reached, with these registers: a hit. The thread is held. */
+void page_execute_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	const struct user_regs_struct *regs, uint64_t watches, struct hit *hit);
+
+/* A signal is about to be delivered: deliver it. */
+void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event);
+
+/* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
+void page_mask_clear(pid_t tid, struct page_thread *own);
+void page_mask_restore(pid_t tid, struct page_thread *own);
+
+#endif

@@ -1,0 +1,633 @@
+/* space.c owns which pages of an address space are shut, what their own protection is, and the breakpoints
+ * in its code. It never looks at a thread's registers, and never decides what an access means. */
+#include "watchprof/space.h"
+
+#include "watchprof/agent.h"
+#include "watchprof/hit.h"
+#include "watchprof/inject.h"
+#include "watchprof/procfs.h"
+#include "watchprof/sys.h"
+#include "watchprof/thread_image.h"
+#include "watchprof/util.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SCRATCH_PARTS 16
+#define SCRATCH_PART  (64UL << 10)
+#define INT3	      0xcc /* Intel SDM volume 2, "INT n/INTO/INT3/INT1" */
+
+/* A page with watched bytes. */
+struct page {
+	uint64_t addr;
+	uint8_t want; /* HIT_READ, HIT_WRITE: the accesses that must fault */
+	uint8_t prot; /* the program's own */
+	bool is_there;
+};
+
+struct breakpoint {
+	uint64_t addr;
+	uint64_t watches;
+	unsigned char byte; /* of the code */
+	bool is_in;
+};
+
+struct space {
+	pid_t pid;
+	unsigned users;
+	int memory_fd;
+	struct agent *agent;
+	struct span spans[WATCHES_MAX];
+	size_t n_spans;
+	uint64_t off;
+	struct page *pages; /* by address */
+	size_t n_pages;
+	unsigned n_open;
+	struct breakpoint breakpoints[WATCHES_MAX];
+	size_t n_breakpoints;
+	uint64_t scratch_used; /* bit i: part i */
+};
+
+static uint64_t page_of(uint64_t addr)
+{
+	return addr & ~(SPACE_PAGE - 1);
+}
+
+struct space *space_new(pid_t pid)
+{
+	struct space *space = mem_new(1, sizeof(*space));
+
+	space->pid = pid;
+	space->users = 1;
+	space->memory_fd = sys_memory_open(procfs_living_thread(pid));
+	return space;
+}
+
+struct space *space_use(struct space *space)
+{
+	space->users++;
+	return space;
+}
+
+void space_drop(struct space *space)
+{
+	if (--space->users)
+		return;
+	space_forget(space);
+	if (space->memory_fd >= 0)
+		close(space->memory_fd);
+	free(space->pages);
+	free(space);
+}
+
+struct space *space_fork(const struct space *space, pid_t pid)
+{
+	struct space *child = space_new(pid);
+
+	memcpy(child->spans, space->spans, sizeof(child->spans));
+	child->n_spans = space->n_spans;
+	child->off = space->off;
+	child->n_pages = space->n_pages;
+	child->pages = mem_new(space->n_pages + 1, sizeof(*child->pages));
+	memcpy(child->pages, space->pages, space->n_pages * sizeof(*child->pages));
+	memcpy(child->breakpoints, space->breakpoints, sizeof(child->breakpoints));
+	child->n_breakpoints = space->n_breakpoints;
+	return child;
+}
+
+pid_t space_pid(const struct space *space)
+{
+	return space->pid;
+}
+
+bool space_read(const struct space *space, uint64_t addr, void *out, size_t len)
+{
+	return sys_memory_force_read(space->memory_fd, addr, out, len) == (ssize_t)len;
+}
+
+bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len)
+{
+	return sys_memory_force_write(space->memory_fd, addr, data, len) == (ssize_t)len;
+}
+
+/* What can be said without the process. */
+
+int space_plan(const struct arming *arming, struct err *err)
+{
+	for (size_t i = 0; i < arming->n; i++) {
+		const struct span *span = &arming->spans[i];
+
+		if (span->len == 0)
+			continue;
+		if (arming->modules && arming->modules[i])
+			return err_set(err,
+				"%s: a thread-local variable; the page engine (--engine=page) watches none, as the kernel uses "
+				"their pages itself",
+				arming->text[i]);
+		if (span->access != ACCESS_EXECUTE && span->len > SPACE_WATCH_MAX)
+			return err_set(err, "%s: %" PRIu64 " bytes; a watch has %lu at most", arming->text[i], span->len,
+				SPACE_WATCH_MAX);
+		if (span->access == ACCESS_EXECUTE && span->len != 1)
+			return err_set(err, "%s: execution is watched at one address: use /1", arming->text[i]);
+	}
+	return 0;
+}
+
+/* The mappings, looked up by address. */
+struct maps {
+	struct procfs_map *list;
+	size_t n;
+};
+
+static const struct procfs_map *maps_find(const struct maps *maps, uint64_t addr)
+{
+	for (size_t i = 0; i < maps->n; i++) {
+		if (addr >= maps->list[i].start && addr < maps->list[i].end)
+			return &maps->list[i];
+	}
+	return NULL;
+}
+
+static uint8_t map_protection(const struct procfs_map *map)
+{
+	return (uint8_t)((map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) | (map->executable ? PROT_EXEC : 0));
+}
+
+/* Why a mapping's pages cannot be shut; NULL: they can. */
+static const char *map_refusal(const struct procfs_map *map, enum watch_access access)
+{
+	if (strncmp(map->path, "[v", 2) == 0)
+		return "lies in a page of the kernel's";
+	if (strstr(map->path, "anon_hugepage"))
+		return "lies in a huge page, which cannot be shut by itself";
+	if (map->shared && !map->writable && map->inode)
+		return "lies in a file that is mapped for reading and shared";
+	if (map->executable && (access & ACCESS_READ))
+		return "lies in a page with code, which can only be watched for writes";
+	return NULL;
+}
+
+int space_check(const struct space *space, const struct arming *arming, struct err *err)
+{
+	struct maps maps;
+	int result = 0;
+
+	maps.list = procfs_maps(space->pid, &maps.n);
+	for (size_t i = 0; i < arming->n && result == 0; i++) {
+		const struct span *span = &arming->spans[i];
+		uint64_t end = span->addr + span->len;
+
+		if (span->access == ACCESS_EXECUTE)
+			continue;
+		for (uint64_t addr = page_of(span->addr); span->len && addr < end && result == 0; addr += SPACE_PAGE) {
+			const struct procfs_map *map = maps_find(&maps, addr);
+			const char *why = map ? map_refusal(map, span->access) : NULL;
+
+			if (why)
+				result = err_set(err, "%s: it %s: the page engine (--engine=page) cannot watch it",
+					arming->text[i], why);
+		}
+	}
+	procfs_maps_free(maps.list, maps.n);
+	return result;
+}
+
+/* Pages. */
+
+static int page_compare(const void *a, const void *b)
+{
+	const struct page *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static struct page *page_find(const struct page *pages, size_t n, uint64_t addr)
+{
+	struct page key = {.addr = page_of(addr)};
+
+	return n ? bsearch(&key, pages, n, sizeof(*pages), page_compare) : NULL;
+}
+
+/* The pages of the spans that are on, each once, with what has to fault. */
+static struct page *pages_list(const struct arming *arming, size_t *n)
+{
+	struct page *pages;
+	size_t total = 0, kept = 0;
+
+	for (size_t i = 0; i < arming->n; i++)
+		total += arming->spans[i].len / SPACE_PAGE + 2;
+	pages = mem_new(total + 1, sizeof(*pages));
+	*n = 0;
+	for (size_t i = 0; i < arming->n; i++) {
+		const struct span *span = &arming->spans[i];
+
+		if (!span->len || span->access == ACCESS_EXECUTE || arming->off >> i & 1)
+			continue;
+		for (uint64_t addr = page_of(span->addr); addr < span->addr + span->len; addr += SPACE_PAGE)
+			pages[(*n)++] = (struct page){.addr = addr,
+				.want = (uint8_t)((span->access & ACCESS_READ ? HIT_READ : 0) | HIT_WRITE)};
+	}
+	qsort(pages, *n, sizeof(*pages), page_compare);
+	for (size_t i = 0; i < *n; i++) {
+		if (kept && pages[kept - 1].addr == pages[i].addr)
+			pages[kept - 1].want |= pages[i].want;
+		else
+			pages[kept++] = pages[i];
+	}
+	*n = kept;
+	return pages;
+}
+
+/* Their own protections: of pages that are shut already it is known, of others the mappings tell. */
+static void pages_protections(const struct space *space, struct page *pages, size_t n, bool is_known)
+{
+	struct maps maps;
+
+	maps.list = procfs_maps(space->pid, &maps.n);
+	for (size_t i = 0; i < n; i++) {
+		const struct page *known = is_known ? page_find(space->pages, space->n_pages, pages[i].addr) : NULL;
+		const struct procfs_map *map = maps_find(&maps, pages[i].addr);
+
+		pages[i].is_there = map != NULL;
+		if (known && known->is_there)
+			pages[i].prot = known->prot;
+		else if (map)
+			pages[i].prot = map_protection(map);
+	}
+	procfs_maps_free(maps.list, maps.n);
+}
+
+static int protection_shut(const struct page *page)
+{
+	return page->want & HIT_READ ? PROT_NONE : page->prot & ~PROT_WRITE;
+}
+
+/* Give pages their own protection, or the shut one, as few calls as there are pieces. 0 or -errno. */
+static int pages_protect(const struct space *space, const struct page *pages, size_t n, bool is_shut)
+{
+	int result = 0;
+
+	for (size_t i = 0, end; i < n && result == 0; i = end) {
+		int prot = is_shut ? protection_shut(&pages[i]) : pages[i].prot;
+
+		for (end = i + 1; end < n && pages[end].addr == pages[end - 1].addr + SPACE_PAGE && pages[end].is_there == pages[i].is_there &&
+				  (is_shut ? protection_shut(&pages[end]) : pages[end].prot) == prot;)
+			end++;
+		if (pages[i].is_there)
+			result = agent_protect(space->agent, pages[i].addr, (end - i) * SPACE_PAGE, prot);
+	}
+	return result;
+}
+
+bool space_is_watched(const struct space *space)
+{
+	return space->n_pages > 0;
+}
+
+/* Has any page of the range this property? */
+static bool any_page(const struct space *space, uint64_t addr, uint64_t len, unsigned kind,
+	bool (*has)(const struct page *page, unsigned kind))
+{
+	uint64_t end = len ? addr + len : addr + 1;
+
+	if (!space->n_pages || end < addr || end <= space->pages[0].addr ||
+		addr >= space->pages[space->n_pages - 1].addr + SPACE_PAGE)
+		return false;
+	for (size_t i = 0; i < space->n_pages; i++) {
+		const struct page *page = &space->pages[i];
+
+		if (page->addr < end && page->addr + SPACE_PAGE > addr && has(page, kind))
+			return true;
+	}
+	return false;
+}
+
+static bool page_is_shut(const struct page *page, unsigned kind)
+{
+	return page->is_there && (((kind & HIT_READ) && (page->want & HIT_READ) && (page->prot & PROT_READ)) ||
+					 ((kind & HIT_WRITE) && (page->prot & PROT_WRITE)));
+}
+
+static bool page_forbids(const struct page *page, unsigned kind)
+{
+	return page->is_there &&
+		(((kind & HIT_READ) && !(page->prot & PROT_READ)) || ((kind & HIT_WRITE) && !(page->prot & PROT_WRITE)));
+}
+
+static bool page_is_any(const struct page *page, unsigned kind)
+{
+	(void)page;
+	(void)kind;
+	return true;
+}
+
+bool space_is_shut(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
+{
+	return any_page(space, addr, len, kind, page_is_shut);
+}
+
+bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
+{
+	return !any_page(space, addr, len, kind, page_forbids);
+}
+
+bool space_is_near(const struct space *space, uint64_t addr, uint64_t len)
+{
+	return any_page(space, addr, len, 0, page_is_any);
+}
+
+void space_open(struct space *space)
+{
+	if (space->n_open++ == 0 && space->agent)
+		pages_protect(space, space->pages, space->n_pages, false);
+}
+
+void space_shut(struct space *space)
+{
+	if (--space->n_open == 0 && space->agent)
+		pages_protect(space, space->pages, space->n_pages, true);
+}
+
+bool space_is_open(const struct space *space)
+{
+	return space->n_open > 0;
+}
+
+void space_refresh(struct space *space)
+{
+	pages_protections(space, space->pages, space->n_pages, false);
+}
+
+bool space_has_gone(const struct space *space)
+{
+	for (size_t i = 0; i < space->n_pages; i++) {
+		if (!space->pages[i].is_there)
+			return true;
+	}
+	return false;
+}
+
+/* Watches. */
+
+uint64_t space_touched(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
+{
+	uint64_t touched = 0;
+
+	for (size_t i = 0; i < space->n_spans; i++) {
+		const struct span *span = &space->spans[i];
+		unsigned asked = (span->access & ACCESS_READ ? HIT_READ : 0U) | (span->access & ACCESS_WRITE ? HIT_WRITE : 0U);
+
+		if (span->len && addr < span->addr + span->len && span->addr < addr + len && (asked & kind) &&
+			!(space->off >> i & 1))
+			touched |= 1ULL << i;
+	}
+	return touched;
+}
+
+uint64_t space_watch(const struct space *space, unsigned watch, uint64_t *addr)
+{
+	if (watch >= space->n_spans)
+		return 0;
+	*addr = space->spans[watch].addr;
+	return space->spans[watch].len;
+}
+
+/* Breakpoints. */
+
+static struct breakpoint *breakpoint_find(struct space *space, uint64_t addr)
+{
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		if (space->breakpoints[i].addr == addr)
+			return &space->breakpoints[i];
+	}
+	return NULL;
+}
+
+uint64_t space_breakpoint(const struct space *space, uint64_t addr)
+{
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		if (space->breakpoints[i].addr == addr)
+			return space->breakpoints[i].watches;
+	}
+	return 0;
+}
+
+void space_breakpoints_out(struct space *space)
+{
+	for (size_t i = space->n_breakpoints; i-- > 0;) {
+		struct breakpoint *b = &space->breakpoints[i];
+
+		if (b->is_in)
+			space_write(space, b->addr, &b->byte, 1);
+		b->is_in = false;
+	}
+}
+
+void space_breakpoints_in(struct space *space)
+{
+	static const unsigned char int3 = INT3;
+
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		struct breakpoint *b = &space->breakpoints[i];
+
+		if (!b->is_in && space_read(space, b->addr, &b->byte, 1))
+			b->is_in = space_write(space, b->addr, &int3, 1);
+	}
+}
+
+static void breakpoint_add(struct space *space, uint64_t addr, uint64_t watch)
+{
+	struct breakpoint *b = breakpoint_find(space, addr);
+
+	if (!b) {
+		b = &space->breakpoints[space->n_breakpoints++];
+		*b = (struct breakpoint){.addr = addr};
+	}
+	b->watches |= watch;
+}
+
+static void breakpoints_set(struct space *space, const struct arming *arming)
+{
+	space_breakpoints_out(space);
+	space->n_breakpoints = 0;
+	for (size_t i = 0; i < arming->n; i++) {
+		if (arming->spans[i].len && arming->spans[i].access == ACCESS_EXECUTE && !(arming->off >> i & 1))
+			breakpoint_add(space, arming->spans[i].addr, 1ULL << i);
+	}
+	if (arming->hook)
+		breakpoint_add(space, arming->hook, IMAGE_BIT(IMAGE_HOOK));
+	space_breakpoints_in(space);
+}
+
+/* Arming. */
+
+/* Open what is not watched any more, shut what is watched now. */
+static int pages_replace(struct space *space, struct page *pages, size_t n)
+{
+	struct page *former = space->pages;
+	size_t n_former = space->n_pages;
+	int result = 0;
+
+	/* Without an agent there are none. */
+	if (space->n_open == 0 && n_former)
+		result = pages_protect(space, former, n_former, false);
+	if (space->n_open == 0 && n && result == 0)
+		result = pages_protect(space, pages, n, true);
+	if (result) {
+		pages_protect(space, pages, n, false);
+		if (n_former && space->n_open == 0)
+			pages_protect(space, former, n_former, true);
+		free(pages);
+		return result;
+	}
+	space->pages = pages;
+	space->n_pages = n;
+	free(former);
+	return 0;
+}
+
+int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct err *err)
+{
+	struct page *pages;
+	size_t n;
+	int result;
+
+	if (space_plan(arming, err) || space_check(space, arming, err))
+		return -1;
+	pages = pages_list(arming, &n);
+	pages_protections(space, pages, n, true);
+	if (n && !space->agent && !(space->agent = agent_new(space->pid, tid, status, SCRATCH_PARTS * SCRATCH_PART, err))) {
+		free(pages);
+		return -1;
+	}
+	result = pages_replace(space, pages, n);
+	if (result)
+		return err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result));
+	memcpy(space->spans, arming->spans, arming->n * sizeof(*arming->spans));
+	space->n_spans = arming->n;
+	space->off = arming->off;
+	breakpoints_set(space, arming);
+	return 0;
+}
+
+/* Scratch. */
+
+size_t space_scratch_take(struct space *space, uint64_t *addr, size_t *len)
+{
+	size_t size;
+
+	for (size_t i = 0; i < SCRATCH_PARTS && space->agent; i++) {
+		if (space->scratch_used >> i & 1)
+			continue;
+		space->scratch_used |= 1ULL << i;
+		*addr = agent_scratch(space->agent, &size) + i * SCRATCH_PART;
+		*len = SCRATCH_PART;
+		return i + 1;
+	}
+	return 0;
+}
+
+void space_scratch_give(struct space *space, size_t part)
+{
+	if (part)
+		space->scratch_used &= ~(1ULL << (part - 1));
+}
+
+struct agent *space_agent(const struct space *space)
+{
+	return space->agent;
+}
+
+/* Endings. */
+
+/* In a stopped thread: what agent_protect() does by the agent. */
+struct injection {
+	struct inject inject;
+	int result;
+};
+
+static void inject_protections(struct injection *injection, const struct space *space)
+{
+	for (size_t i = 0; i < space->n_pages; i++) {
+		const uint64_t args[6] = {space->pages[i].addr, SPACE_PAGE, space->pages[i].prot};
+		int64_t result;
+
+		if (space->pages[i].is_there && injection->result == 0)
+			injection->result = inject_call(&injection->inject, SYS_mprotect, args, &result);
+	}
+}
+
+static void inject_unmap(struct injection *injection, const struct space *parent)
+{
+	size_t size;
+	uint64_t args[6] = {0};
+	int64_t result;
+
+	if (!parent->agent || injection->result)
+		return;
+	args[0] = agent_code_at(parent->agent);
+	args[1] = agent_scratch(parent->agent, &size) - args[0] + size;
+	injection->result = inject_call(&injection->inject, SYS_munmap, args, &result);
+}
+
+void space_leave_child(struct space *space, const struct space *parent, pid_t tid, int *status)
+{
+	struct injection injection = {0};
+	uint64_t syscall_at = inject_find_syscall(space->pid, space->memory_fd);
+
+	space_breakpoints_out(space);
+	if (!space->n_pages && !parent->agent)
+		return;
+	if (!syscall_at || inject_begin(&injection.inject, tid, *status, syscall_at, space->memory_fd))
+		return;
+	inject_protections(&injection, space);
+	inject_unmap(&injection, parent);
+	inject_end(&injection.inject, status);
+}
+
+/* The child gets an agent of its own; if it cannot have one, its pages are put back and nothing is watched there. */
+int space_adopt(struct space *space, const struct space *parent, pid_t tid, int *status)
+{
+	struct injection injection = {0};
+	struct err ignored;
+
+	if (!space->n_pages)
+		return 0;
+	if (inject_begin(&injection.inject, tid, *status, agent_syscall_at(parent->agent), space->memory_fd) == 0) {
+		inject_unmap(&injection, parent);
+		inject_end(&injection.inject, status);
+	}
+	space->agent = agent_new(space->pid, tid, status, SCRATCH_PARTS * SCRATCH_PART, &ignored);
+	if (space->agent)
+		return pages_protect(space, space->pages, space->n_pages, true); /* a call of the parent's had them open, maybe */
+	space_leave_child(space, parent, tid, status);
+	space->n_pages = 0;
+	return -1;
+}
+
+void space_leave(struct space *space)
+{
+	space_breakpoints_out(space);
+	space->n_breakpoints = 0;
+	if (!space->agent)
+		return;
+	if (space->n_open == 0)
+		pages_protect(space, space->pages, space->n_pages, false);
+	space->n_open++; /* for good */
+	agent_free(space->agent);
+	space->agent = NULL;
+}
+
+void space_forget(struct space *space)
+{
+	if (space->agent)
+		agent_forget(space->agent);
+	space->agent = NULL;
+	space->n_pages = 0;
+	space->n_breakpoints = 0;
+}
