@@ -185,6 +185,31 @@ pid_t sys_wait_one(pid_t tid, int *status)
 	return found < 0 ? -errno : found;
 }
 
+/* A wait status from what waitid() tells. */
+static int status_make(const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case CLD_EXITED:
+		return (info->si_status & 0xff) << 8;
+	case CLD_KILLED:
+		return info->si_status & 0x7f;
+	case CLD_DUMPED:
+		return (info->si_status & 0x7f) | 0x80;
+	default:
+		return info->si_status << 8 | 0x7f; /* the event of a stop by ptrace is in it */
+	}
+}
+
+pid_t sys_wait_look(int *status, bool block)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | (block ? 0 : WNOHANG)))
+		return -errno;
+	*status = status_make(&info);
+	return info.si_pid;
+}
+
 int sys_wait_stop(pid_t tid, int *status)
 {
 	siginfo_t info;
@@ -194,7 +219,7 @@ int sys_wait_stop(pid_t tid, int *status)
 		if (errno != EINTR)
 			return -ESRCH;
 	}
-	*status = info.si_status << 8 | 0x7f; /* as waitpid() has it */
+	*status = status_make(&info);
 	return 0;
 }
 

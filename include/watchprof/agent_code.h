@@ -1,5 +1,6 @@
-/* agent_code: machine code of ours that lies in a tracee's memory (agent.h), and the table that it goes by. It is never run
- * while there is a tracer, except for one `syscall` instruction at a time. */
+/* agent_code: machine code of ours that lies in a tracee's memory (agent.h), and the table that it
+ * goes by. It is never run while there is a tracer, except for one `syscall` instruction at a time.
+ */
 #ifndef WATCHPROF_AGENT_CODE_H
 #define WATCHPROF_AGENT_CODE_H
 
@@ -7,9 +8,10 @@
 #include <stdint.h>
 
 #define AGENT_CODE_SIZE 4096 /* the code has one page; the table begins in the next one */
-#define AGENT_MAGIC	16   /* the first bytes of the code, by which it is found */
+#define AGENT_MAGIC     16   /* the first bytes of the code, by which it is found */
 
-/* Runs of pages whose protection is ours at the moment, and the protection that the program gave them. */
+/* Runs of pages whose protection is ours at the moment, and the protection that the program gave
+ * them. */
 #define SAFETY_RANGES_MAX 1024
 struct safety_range {
 	uint64_t start, len, prot;
@@ -24,12 +26,30 @@ struct safety_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
+/* An instruction that reads and writes memory, run by the tracer for a thread: between the change
+ * of memory and that of the registers the tracer may be killed, and the thread would run the
+ * instruction again. Whoever opens the pages first looks here whether memory has its new content
+ * already; if so, the thread's fault takes the registers from here. A thread is known by its stack
+ * pointer. */
+#define SAFETY_BYTES_MAX 64
+#define SAFETY_REGISTERS 18 /* r8 to eflags, in the order of ucontext_t */
+enum safety_state { SAFETY_NONE, SAFETY_OPEN, SAFETY_DONE /* found so by our code */ };
+struct safety_journal {
+	uint64_t state;     /* an enum safety_state */
+	uint64_t rip, rsp;  /* before the instruction */
+	uint64_t addr, len; /* what it changes: not to what it was */
+	unsigned char bytes[SAFETY_BYTES_MAX];
+	uint64_t registers[SAFETY_REGISTERS]; /* after it */
+};
+
 struct safety_table {
-	uint64_t which;		     /* lists[which] is in force: it changes in one store */
+	uint64_t which;              /* lists[which] is in force: it changes in one store */
 	struct safety_action wanted; /* of SIGSEGV, as the program set it */
 	struct safety_action ours;
 	uint64_t is_installed; /* ours is in force */
-	uint64_t size;	       /* of the whole scratch area, code and data */
+	uint64_t size;         /* of the whole scratch area, code and data */
+	uint64_t lock;         /* of our code's */
+	struct safety_journal journal;
 	struct safety_list lists[2];
 };
 
@@ -38,8 +58,9 @@ struct safety_table {
 /* The code: bytes from agent_code to agent_code_end. */
 extern const unsigned char agent_code[], agent_code_end[];
 
-/* Within it. agent_code_entry: a `syscall` instruction, behind which a thread goes on that nobody traces any more: it restores
- * all protections and ends. agent_code_handler: for SIGSEGV; agent_code_restorer: its way back. */
+/* Within it. agent_code_entry: a `syscall` instruction, behind which a thread goes on that nobody
+ * traces any more: it restores all protections and ends. agent_code_handler: for SIGSEGV;
+ * agent_code_restorer: its way back. */
 extern const unsigned char agent_code_entry[], agent_code_handler[], agent_code_restorer[];
 
 #endif

@@ -7,6 +7,7 @@
 #include "prey.h"
 #include "watchprof/inject.h"
 #include "watchprof/procfs.h"
+#include "watchprof/rseq_registration.h"
 #include "watchprof/stop.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/rseq.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -267,6 +269,15 @@ static void prey_filtered(struct prey_board *board)
 	prey_read(board);
 }
 
+/* Where libc has registered an area, another one is refused. */
+static void prey_rseq(struct prey_board *board)
+{
+	static struct rseq area;
+
+	syscall(SYS_rseq, &area, 32, 0, 0x53053053);
+	prey_read(board);
+}
+
 static void prey_raw_exit(struct prey_board *board)
 {
 	prey_read(board);
@@ -388,7 +399,7 @@ static void scene_play(const struct scene *scene)
 	bool good;
 
 	prey_await(&prey, scene->call);
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	good = rounds_run(&prey, scene);
 	prey_stop(&prey);
 	prey_detach(&prey, 0);
@@ -428,7 +439,7 @@ static void signals_test(void)
 	pid_t sender;
 	int status;
 
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	sender = sender_start(prey.pid);
 	while (good && prey.board->count < SENT && (status = prey_stop(&prey))) {
 		bool is_signal = stop_decode(status).kind == STOP_SIGNAL;
@@ -500,7 +511,7 @@ static void job_test(void)
 	kill(prey.pid, SIGSTOP);
 	while (prey.board->count < 1)
 		sched_yield();
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	good = sys_wait_stop(prey.tid, &status) == 0 && stop_decode(status).kind == STOP_GROUP;
 	for (unsigned i = 0; i < rounds && good; i++)
 		good = round_run(&prey, &status) && stop_decode(status).kind == STOP_GROUP;
@@ -527,7 +538,7 @@ static void refusal_test(
 
 	prey_await(&prey, SYS_read);
 	before = prey_picture(&prey);
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	if (limit)
 		prlimit(prey.pid, RLIMIT_AS, limit, NULL);
 	status = prey_stop(&prey);
@@ -548,6 +559,34 @@ static void refusal_test(
 	check(prey_end(&prey) == 0 && good, name);
 }
 
+/* The registration of restartable sequences goes and comes back. */
+static void rseq_test(void)
+{
+	struct prey prey = prey_start(prey_rseq);
+	struct sys_rseq former, now;
+	int memory = sys_memory_open(prey.pid), status;
+	uint64_t syscall_at = inject_find_syscall(prey.pid, memory);
+	bool good = true;
+
+	prey_await(&prey, SYS_read);
+	prey_seize(&prey, false);
+	status = prey_stop(&prey);
+	for (unsigned i = 0; i < rounds && good; i++) {
+		good = rseq_withdraw(prey.tid, &status, syscall_at, memory, &former) == 0 &&
+		       former.addr;
+		good = good && rseq_touches(&former, former.addr + 8, 1) &&
+		       !rseq_touches(&former, former.addr - 8, 8);
+		good = good && sys_rseq_get(prey.tid, &now) == 0 && !now.addr;
+		good = good && rseq_restore(prey.tid, &status, syscall_at, memory, &former) == 0;
+		good = good && sys_rseq_get(prey.tid, &now) == 0 &&
+		       memcmp(&now, &former, sizeof(now)) == 0;
+	}
+	close(memory);
+	prey_detach(&prey, 0);
+	good = write(prey.board->pipe[1], "x", 1) == 1 && good;
+	check(prey_end(&prey) == 0 && good, "restartable sequences");
+}
+
 /* The process is killed while the agent makes calls, and before one. */
 static void kill_test(void)
 {
@@ -559,7 +598,7 @@ static void kill_test(void)
 	int status;
 
 	prey_await(&prey, SYS_read);
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	status = prey_stop(&prey);
 	agent = agent_new(prey.pid, prey.tid, &status, DATA_SIZE, &err);
 	good = agent && agent_works(&prey, agent) && !agent_is_alone(agent, 0);
@@ -599,7 +638,7 @@ static void alone_test(const char *name, bool is_late, int expected)
 	bool good;
 
 	prey_await(&prey, SYS_read);
-	prey_seize(&prey);
+	prey_seize(&prey, false);
 	status = prey_stop(&prey);
 	agent = agent_new(prey.pid, prey.tid, &status, DATA_SIZE, &err);
 	good = agent && agent_is_alone(agent, prey.tid) && !agent_is_alone(agent, 0);
@@ -626,6 +665,7 @@ int main(int argc, char **argv)
 	refusal_test("no memory", prey_read, &(struct rlimit){1 << 20, 1 << 20},
 		"memory: Cannot allocate memory");
 	refusal_test("filtered calls", prey_filtered, NULL, "seccomp");
+	rseq_test();
 	kill_test();
 	alone_test("freed before the last thread", false, 7);
 	alone_test("freed after the last thread", true, 0);

@@ -71,14 +71,14 @@ bool prey_await(const struct prey *prey, long call)
 	return now != ENDED;
 }
 
-void prey_seize(const struct prey *prey)
+void prey_seize(const struct prey *prey, bool with_children)
 {
 	size_t n;
 	pid_t *tids = procfs_threads(prey->pid, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		/* (A first thread that has exited cannot be.) */
-		if (sys_seize(tids[i], false) && tids[i] != prey->pid)
+		if (sys_seize(tids[i], with_children) && tids[i] != prey->pid)
 			die("cannot seize %d", (int)tids[i]);
 	}
 	free(tids);

@@ -31,8 +31,8 @@ struct prey prey_start(prey_fn *run);
  * runs. False: it has ended. */
 bool prey_await(const struct prey *prey, long call);
 
-/* Seize all threads. */
-void prey_seize(const struct prey *prey);
+/* Seize all threads; with_children: forked children are traced as well. */
+void prey_seize(const struct prey *prey, bool with_children);
 
 /* Stop the thread in question, as tracee.c does; the wait status, 0: it has ended. */
 int prey_stop(const struct prey *prey);

@@ -1,0 +1,55 @@
+/* safety: what makes it survivable that the tracer is killed while pages of the tracee are
+ * protected: a handler of SIGSEGV in the tracee (agent_code.h), which is only ever reached without
+ * a tracer, and which opens the pages again. It is installed by the agent, and the program must not
+ * notice: it takes the place of the program's own disposition, which is kept in the table and put
+ * back whenever the program, or the kernel for it, is to see it.
+ *
+ * The order that keeps every moment safe: safety_new(); safety_ranges_set() before pages are
+ * protected; pages opened before safety_ranges_set() without them; safety_free(), when no thread
+ * can have a SIGSEGV of ours any more. A range may be in the table while its page is open. */
+#ifndef WATCHPROF_SAFETY_H
+#define WATCHPROF_SAFETY_H
+
+#include "watchprof/agent.h"
+#include "watchprof/agent_code.h"
+
+struct safety;
+
+/* Install the handler through this agent, which must outlive the result. NULL: *err tells why. */
+struct safety *safety_new(struct agent *agent, struct err *err);
+
+/* Put the program's own disposition back. If the process, or the agent, has ended, only memory is
+ * given back. */
+void safety_free(struct safety *safety);
+
+/* The pages that are, or will be, protected, each with the program's own protection: they replace
+ * the former ones in one store. 0, -E2BIG (more than SAFETY_RANGES_MAX runs), or -ESRCH: the
+ * process has ended. */
+int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, size_t n);
+
+/* The program's own disposition in force, from _aside() to _back(), which may be nested. Where the
+ * program sees or changes it: around a thread's rt_sigaction(SIGSEGV) (aside at the entry, back at
+ * the exit); around execve (SIG_IGN outlives it; back only if it fails); and where a SIGSEGV that
+ * is the program's own is delivered (back once the thread stands at its handler's first
+ * instruction): the kernel then does all that the flags ask for. 0 or -ESRCH. */
+int safety_aside(struct safety *safety);
+int safety_back(struct safety *safety);
+
+/* The program's own disposition as of the last _new() or _back(). */
+struct safety_action safety_wanted(const struct safety *safety);
+
+/* An instruction that reads and writes memory (inc, xadd, push ...: one that may not be run twice)
+ * is about to be run for a thread that stands at its SIGSEGV: to be called with the registers
+ * before and after it, and the len bytes (SAFETY_BYTES_MAX at most) that it makes of what is at
+ * addr, before the memory is changed. Not needed where they are what is there already, or where
+ * running it again gives the same. The order: sys_wait_look(), _journal_set(), the memory, the
+ * registers, _journal_clear(), sys_wait_one(): the signal of a stop that has been waited for is
+ * dropped when the tracer dies, and the thread must come to its handler. 0, -E2BIG, or -ESRCH. */
+struct user_regs_struct;
+int safety_journal_set(struct safety *safety, const struct user_regs_struct *before,
+	const struct user_regs_struct *after, uint64_t addr, const void *bytes, size_t len);
+
+/* It has been run, memory and registers are changed: to be called before the thread goes on. */
+int safety_journal_clear(struct safety *safety);
+
+#endif
