@@ -128,6 +128,9 @@ static void handler(int sig, siginfo_t *info, void *context)
 		siglongjmp(seen.back, 1);
 }
 
+/* Not mapped anywhere. */
+static char *volatile nowhere = (char *)16;
+
 /* Set the process's own handler. */
 static void handler_set(struct prey_board *board, int flags)
 {
@@ -183,8 +186,8 @@ static void prey_own_handler(struct prey_board *board)
 	wait_go(board);
 	increase(&hot->common);
 	PREY_CHECK(board, hot->common == 1 && seen.calls == 0);
-	fault(board, (char *)16, SEGV_MAPERR, true);
-	fault(board, (char *)16, SEGV_MAPERR, true);
+	fault(board, nowhere, SEGV_MAPERR, true);
+	fault(board, nowhere, SEGV_MAPERR, true);
 	sent(board, 5);
 }
 
@@ -194,7 +197,7 @@ static void prey_own_first(struct prey_board *board)
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	handler_set(board, 0);
 	wait_go(board);
-	fault(board, (char *)16, SEGV_MAPERR, false);
+	fault(board, nowhere, SEGV_MAPERR, false);
 	increase(&hot->common);
 	PREY_CHECK(board, hot->common == 1);
 	sent(board, 6);
@@ -240,7 +243,7 @@ static void prey_default(struct prey_board *board)
 	prctl(PR_SET_DUMPABLE, 1);
 	wait_go(board);
 	increase(&hot->common);
-	*(volatile char *)16 = 1;
+	*nowhere = 1;
 }
 
 static void prey_ignored(struct prey_board *board)
@@ -267,11 +270,11 @@ static void prey_traced(struct prey_board *board)
 	increase(&hot->common);
 	handler_set(board, SA_ONSTACK);
 	increase(&hot->common);
-	fault(board, (char *)16, SEGV_MAPERR, true);
+	fault(board, nowhere, SEGV_MAPERR, true);
 	sent(board, 8);
 	handler_set(board, SA_RESETHAND);
 	increase_locked(&hot->common);
-	fault(board, (char *)16, SEGV_MAPERR, false);
+	fault(board, nowhere, SEGV_MAPERR, false);
 	PREY_CHECK(board, sigaction(SIGSEGV, NULL, &former) == 0 && former.sa_handler == SIG_DFL);
 	PREY_CHECK(board, syscall(SYS_rt_sigaction, SIGSEGV, 1, NULL, 8) == -1 && errno == EFAULT);
 	PREY_CHECK(
@@ -295,7 +298,7 @@ static void prey_forks(struct prey_board *board)
 		hot->common++;
 		PREY_CHECK(board, hot->common == 2 && sigaction(SIGSEGV, NULL, &former) == 0);
 		PREY_CHECK(board, former.sa_sigaction == handler);
-		fault(board, (char *)16, SEGV_MAPERR, true);
+		fault(board, nowhere, SEGV_MAPERR, true);
 		_exit(0);
 	}
 	PREY_CHECK(board, waitpid(child, &status, 0) == child && status == 0);
