@@ -15,7 +15,6 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
-#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -240,7 +239,7 @@ static void prey_barrier_first(struct prey_board *board)
 static void prey_default(struct prey_board *board)
 {
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-	prctl(PR_SET_DUMPABLE, 1);
+	signal(SIGSEGV, SIG_DFL);
 	wait_go(board);
 	increase(&hot->common);
 	*nowhere = 1;
@@ -323,6 +322,7 @@ struct tracer {
 	pid_t delivered; /* to this thread a signal of its own is being given, the safety handler is
 			    aside */
 	bool with_calls;
+	unsigned n_children; /* the first is made by fork, the second by vfork: prey_forks() */
 };
 
 /* One of the two instructions, in the order of a tracer that may be killed in between. */
@@ -379,9 +379,8 @@ static void resume(const struct tracer *tracer, pid_t tid, int sig)
 }
 
 /* A child's first stop. */
-static void child_release(pid_t parent, pid_t child, int status)
+static void child_release(pid_t child, int status, bool shares_memory)
 {
-	bool shares_memory = syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
 	struct rescue rescue;
 
 	if (!rescue_find(child, &rescue))
@@ -407,7 +406,7 @@ static void stop_serve(struct tracer *tracer, pid_t tid, int status)
 	if (stop.kind == STOP_TRAPPED && procfs_status(tid, &now) && now.tgid == tid &&
 		tid != tracer->prey.pid) {
 		sys_wait_one(tid, &status);
-		child_release(tracer->prey.pid, tid, status);
+		child_release(tid, status, tracer->n_children++ > 0);
 		return;
 	}
 	if (tracer->delivered == tid) {
