@@ -70,6 +70,23 @@ static const struct engine_ops *engine_choose(const struct options *options)
 	return &engine_page;
 }
 
+/* The list itself. */
+static int list_write(const struct options *options, struct symbols *symbols, struct err *err)
+{
+	struct watch watch;
+	int result;
+
+	if (!options->list_members) {
+		symbols_list(symbols, options->list_pattern, stdout);
+		return 0;
+	}
+	if (watch_parse(options->list_members, &watch, err))
+		return -1;
+	result = symbols_members(symbols, &watch, stdout, err);
+	watch_fini(&watch);
+	return result;
+}
+
 /* The variables of a running process, or of the file of a command, which is not run. */
 static int list_vars(const struct options *options, struct err *err)
 {
@@ -79,6 +96,7 @@ static int list_vars(const struct options *options, struct err *err)
 	char *path = options->pid ? NULL : path_search(options->command[0]);
 	struct symbols *symbols;
 	const char *warning;
+	int result;
 
 	if (options->pid && !procfs_may_inspect(options->pid))
 		return err_set(err, "process %d does not exist, or may not be looked into (other user's; as root it may)",
@@ -90,7 +108,7 @@ static int list_vars(const struct options *options, struct err *err)
 	if (!symbols)
 		return -1;
 	symbols_fetch(symbols);
-	symbols_list(symbols, options->list_pattern, stdout);
+	result = list_write(options, symbols, err);
 	while ((warning = symbols_warning(symbols)) && options->verbosity >= 0) {
 		fputs("watchprof: warning: ", stderr);
 		text_escape(stderr, warning);
@@ -98,7 +116,7 @@ static int list_vars(const struct options *options, struct err *err)
 	}
 	symbols_free(symbols);
 	symbols_source_fini(&source);
-	return 0;
+	return result;
 }
 
 /* A trace that was made earlier, and maybe elsewhere. */

@@ -38,6 +38,7 @@ enum option_key {
 	KEY_DEBUG_DIR,
 	KEY_DEBUGINFOD,
 	KEY_LIST_VARS,
+	KEY_LIST_MEMBERS,
 	KEY_MAX_RATE,
 	KEY_CONTROL,
 	KEY_TRACE,
@@ -81,6 +82,8 @@ static const struct argp_option argp_options[] = {
 		"Keep at most N different sites (default 100000); hits beyond are counted as overrun", 0},
 	{"list-vars", KEY_LIST_VARS, "PATTERN", OPTION_ARG_OPTIONAL,
 		"List the variables of the target: name, size, type, section, module, file:line", 0},
+	{"list-members", KEY_LIST_MEMBERS, "EXPR", 0,
+		"List what EXPR can be continued with, in the same form: its members, elements, or what it points at", 0},
 	{"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
 		"Search DIR for separate debug files, before the system's directory; may be repeated", 0},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, 0,
@@ -111,7 +114,7 @@ static const char argp_doc[] =
 	"126: COMMAND cannot be executed; 127: COMMAND not found.";
 
 static const char argp_args[] = "-p PID -e WATCH...\n-e WATCH... -- COMMAND [ARG...]\n"
-				"--list-vars[=PATTERN] -p PID\n--list-vars[=PATTERN] -- COMMAND\n--self-test\n--decode FILE";
+				"--list-vars[=PATTERN] -p PID\n--list-vars[=PATTERN] -- COMMAND\n--list-members=EXPR -p PID\n--self-test\n--decode FILE";
 
 /* What the parser callback works on: the options under construction, and the first failure. */
 struct parsing {
@@ -362,6 +365,14 @@ static int list_vars_option(struct options *options, char *arg, struct err *err)
 	return 0;
 }
 
+static int list_members_option(struct options *options, char *arg, struct err *err)
+{
+	(void)err;
+	options->list_vars = true;
+	options->list_members = arg;
+	return 0;
+}
+
 static int debug_dir_option(struct options *options, char *arg, struct err *err)
 {
 	if (!*arg)
@@ -508,6 +519,7 @@ static const struct {
 	{KEY_STDIN, stdin_option},
 	{KEY_STDOUT, stdout_option},
 	{KEY_LIST_VARS, list_vars_option},
+	{KEY_LIST_MEMBERS, list_members_option},
 	{KEY_DEBUG_DIR, debug_dir_option},
 	{KEY_DEBUGINFOD, debuginfod_option},
 	{KEY_SELF_TEST, self_test_option},

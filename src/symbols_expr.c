@@ -216,28 +216,10 @@ static bool has_variants(struct type *type)
 	return false;
 }
 
-/* The bits of a bit-field, counted from the start of the struct at place->addr; the attributes
- * are those of DWARF 4 and 5, or of DWARF 2 and 3 (section 5.5.6 there, from the highest bit). */
+/* The bits of a bit-field, counted from the start of the struct at place->addr. */
 static void bits_take(struct place *place, struct member *member)
 {
-	uint64_t size, storage, offset;
-
-	place->bit_size = 0;
-	if (!die_number(&member->die, DW_AT_bit_size, &size) || size == 0 || size > 64)
-		return;
-	place->bit_size = (unsigned)size;
-	if (die_number(&member->die, DW_AT_data_bit_offset, &offset)) {
-		place->bit_offset = offset;
-	} else {
-		struct type type = type_of(&member->die);
-
-		offset = 0;
-		if (!die_number(&member->die, DW_AT_byte_size, &storage) &&
-			!type_size(&type, &storage))
-			storage = sizeof(uint32_t);
-		die_number(&member->die, DW_AT_bit_offset, &offset);
-		place->bit_offset = storage * 8 - offset - size;
-	}
+	place->bit_size = member_bits(member, &place->bit_offset);
 	place->addr += place->bit_offset / 8;
 	place->bit_offset %= 8;
 }
@@ -487,6 +469,8 @@ static enum resolve_result place_span(
 		.access = watch->access};
 	if (place->module && watch->offset == 0) {
 		type_describe(symbols, place->module, place->type, &symbols->type);
+		symbols->found_type = place->type;
+		symbols->found_module = place->bit_size ? NULL : place->module;
 		if (place->bit_size)
 			symbols->type.size = size;
 		symbols->type.bit_size = place->bit_size;

@@ -43,6 +43,23 @@ static bool member_offset(Dwarf_Die *die, uint64_t *offset)
 	return true;
 }
 
+unsigned member_bits(struct member *member, uint64_t *offset)
+{
+	struct type type = type_of(&member->die);
+	uint64_t size, storage, above = 0;
+
+	*offset = 0;
+	if (!die_number(&member->die, DW_AT_bit_size, &size) || size == 0 || size > 64)
+		return 0;
+	if (die_number(&member->die, DW_AT_data_bit_offset, offset))
+		return (unsigned)size;
+	if (!die_number(&member->die, DW_AT_byte_size, &storage) && !type_size(&type, &storage))
+		storage = sizeof(uint32_t);
+	die_number(&member->die, DW_AT_bit_offset, &above);
+	*offset = storage * 8 - above - size;
+	return (unsigned)size;
+}
+
 static bool is_static(Dwarf_Die *die)
 {
 	return dwarf_tag(die) == DW_TAG_variable || die_flag(die, DW_AT_external) ||
@@ -254,4 +271,91 @@ void type_members_near(struct symbols *symbols, Dwfl_Module *module, struct type
 	struct member_search search = {.symbols = symbols, .module = module};
 
 	members_near(&search, type, asked, all, 0);
+}
+
+/* One walk over all members of a type. */
+struct member_walk {
+	struct symbols *symbols;
+	Dwfl_Module *module;
+	struct type *whole;
+	const char *base; /* class that is walked; NULL: the whole itself */
+	void (*take)(void *context, struct member *member, const char *name, const char *base, bool is_static);
+	void *context;
+};
+
+/* Does a name lead from the whole to this member? */
+static bool leads_to(struct member_walk *walk, const char *name, Dwarf_Die *die)
+{
+	struct member found = {0};
+
+	switch (type_member(walk->symbols, walk->module, walk->whole, name, &found)) {
+	case MEMBER_FOUND:
+	case MEMBER_STATIC:
+		return found.die.addr == die->addr;
+	default:
+		return false;
+	}
+}
+
+/* Tell of a member, if a name leads to it: its own, or that with its class where another one hides it. */
+static void walk_tell(struct member_walk *walk, struct member *member, const char *name)
+{
+	char *full = walk->base ? text_format("%s::%s", walk->base, name) : NULL;
+
+	if (leads_to(walk, name, &member->die))
+		walk->take(walk->context, member, name, walk->base, is_static(&member->die));
+	else if (full && leads_to(walk, full, &member->die))
+		walk->take(walk->context, member, full, walk->base, is_static(&member->die));
+	free(full);
+}
+
+static void walk_type(struct member_walk *walk, struct type *type, uint64_t offset, int depth);
+
+/* The members of a base, or of a member without a name. */
+static void walk_inner(struct member_walk *walk, Dwarf_Die *die, uint64_t offset, int depth)
+{
+	struct type inner = type_of(die);
+	const char *base = walk->base;
+	uint64_t at;
+
+	type_peel(walk->symbols, walk->module, &inner);
+	if (depth > CLASS_DEPTH_MAX || !is_struct(&inner) || !member_offset(die, &at))
+		return;
+	if (dwarf_tag(die) == DW_TAG_inheritance)
+		walk->base = dwarf_diename(&inner.die);
+	walk_type(walk, &inner, offset + at, depth + 1);
+	walk->base = base;
+}
+
+static void walk_type(struct member_walk *walk, struct type *type, uint64_t offset, int depth)
+{
+	for (int bases = 0; bases < 2; bases++) {
+		Dwarf_Die die;
+
+		if (dwarf_child(&type->die, &die))
+			return;
+		do {
+			int tag = dwarf_tag(&die);
+			const char *name = dwarf_diename(&die);
+			struct member member = {.die = die};
+			uint64_t at = 0;
+
+			if ((tag == DW_TAG_inheritance && bases) || (tag == DW_TAG_member && !name && !bases))
+				walk_inner(walk, &die, offset, depth);
+			if (bases || !name || die_flag(&die, DW_AT_artificial) ||
+				(tag != DW_TAG_member && tag != DW_TAG_variable) || (!is_static(&die) && !member_offset(&die, &at)))
+				continue;
+			member.offset = offset + at;
+			walk_tell(walk, &member, name);
+		} while (dwarf_siblingof(&die, &die) == 0);
+	}
+}
+
+void type_members(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	void (*take)(void *context, struct member *member, const char *name, const char *base, bool is_static), void *context)
+{
+	struct member_walk walk = {symbols, module, type, NULL, take, context};
+
+	if (is_struct(type))
+		walk_type(&walk, type, 0, 0);
 }

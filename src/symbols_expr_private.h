@@ -4,14 +4,6 @@
 
 #include "symbols_private.h"
 
-/* A type: a DIE, and what debug information has no DIE for. */
-struct type {
-	Dwarf_Die die;
-	bool is_void;   /* there is no DIE */
-	unsigned stars; /* pointers to it */
-	unsigned dim;   /* of an array: so many dimensions less */
-};
-
 /* The type that a DIE has by DW_AT_type; void where it has none. */
 struct type type_of(Dwarf_Die *die);
 
@@ -66,6 +58,16 @@ struct member {
  * in it, then those of its bases. BASE::NAME looks in that base alone. */
 enum member_result type_member(struct symbols *symbols, Dwfl_Module *module, struct type *type,
 	const char *name, struct member *member);
+
+/* How many bits a bit-field has, and where the lowest one is from member->offset on; 0: it is none. The attributes
+ * are those of DWARF 4 and 5, or of DWARF 2 and 3 (section 5.5.6 there, from the highest bit). */
+unsigned member_bits(struct member *member, uint64_t *offset);
+
+/* Call take() for each member of a peeled struct, class or union that has a name, its own first, then those of its bases; members of
+ * anonymous ones are its own. name: what leads to it alone from the whole; base: of which class it is, where
+ * that is another one, or NULL; is_static: it is a variable, and member has only its DIE. */
+void type_members(struct symbols *symbols, Dwfl_Module *module, struct type *type,
+	void (*take)(void *context, struct member *member, const char *name, const char *base, bool is_static), void *context);
 
 /* Keep those names of members that are close to the one asked for; with all, any. */
 void type_members_near(struct symbols *symbols, Dwfl_Module *module, struct type *type,

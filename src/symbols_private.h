@@ -17,6 +17,14 @@ struct link {
 	unsigned space;	  /* 0: the namespace of the program; others: made by dlmopen() */
 };
 
+/* A type: a DIE, and what debug information has no DIE for. */
+struct type {
+	Dwarf_Die die;
+	bool is_void;   /* there is no DIE */
+	unsigned stars; /* pointers to it */
+	unsigned dim;   /* of an array: so many dimensions less */
+};
+
 struct symbols {
 	pid_t pid; /* 0: a file that nobody runs */
 	/* The dynamic linker's lists, in its order of search; read when first asked for. */
@@ -37,6 +45,8 @@ struct symbols {
 	char *build_id;
 	unsigned n_statics;	/* static members that are being resolved, one within another */
 	struct value_type type; /* of what symbols_resolve() found last */
+	struct type found_type; /* the same, peeled, by the debug info of found_module; NULL: not known */
+	Dwfl_Module *found_module;
 	/* Strings of the last symbols_locate(). */
 	char *function, *file, *unit, *module;
 	struct inlined *inlined;

@@ -208,6 +208,7 @@ enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch 
 	*object = NULL;
 	*module = 0;
 	value_type_fini(&symbols->type);
+	symbols->found_module = NULL;
 	if (!watch->name && watch->n_steps)
 		return expr_resolve(symbols, watch, NULL, &answer, err);
 	if (!watch->name) {

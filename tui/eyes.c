@@ -94,16 +94,18 @@ static char *log_read(void *context, int fd, size_t *len)
 /* The answer of another watchprof, while it comes. */
 struct lister {
 	int fd; /* -1: nobody was asked */
+	char *expr; /* whose members were asked for; NULL: the variables were */
 	char *text;
 	size_t len;
 };
 
 /* In a process of its own, so that no hit ever waits for a long list. It is nobody's child afterwards: the
  * tracer's own waiting is not disturbed. */
-static int lister_start(pid_t pid)
+static int lister_start(pid_t pid, const char *expr)
 {
 	char *option = text_format("--pid=%d", (int)pid);
-	char *argv[] = {"watchprof", "-q", "--list-vars", option, NULL};
+	char *what = expr ? text_format("--list-members=%s", expr) : text_copy("--list-vars");
+	char *argv[] = {"watchprof", "-q", what, option, NULL};
 	int ends[2] = {-1, -1};
 	pid_t child;
 
@@ -115,7 +117,7 @@ static int lister_start(pid_t pid)
 			if (fork() != 0)
 				_exit(0);
 			fcntl(ends[1], F_SETFL, 0);
-			if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+			if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(expr ? ends[1] : null, STDERR_FILENO) < 0 ||
 				dup2(ends[1], STDOUT_FILENO) < 0)
 				_exit(1);
 			execv("/proc/self/exe", argv);
@@ -124,18 +126,38 @@ static int lister_start(pid_t pid)
 		close(ends[1]);
 	}
 	free(option);
+	free(what);
 	return ends[0];
 }
 
-static bool variables_read(void *context, pid_t pid, char **text)
+static void lister_reset(struct lister *lister)
 {
-	struct lister *lister = context;
+	if (lister->fd >= 0)
+		close(lister->fd);
+	free(lister->expr);
+	*lister = (struct lister){.fd = -1};
+}
+
+/* Is that what was asked for last? */
+static bool is_asked(const struct lister *lister, const char *expr)
+{
+	if (lister->fd < 0 || !expr != !lister->expr)
+		return false;
+	return !expr || strcmp(expr, lister->expr) == 0;
+}
+
+static bool answer_read(struct lister *lister, pid_t pid, const char *expr, char **text)
+{
 	char bytes[65536];
 	ssize_t n = 0;
 
 	*text = NULL;
-	if (lister->fd < 0)
-		lister->fd = lister_start(pid);
+	if (!is_asked(lister, expr)) {
+		free(lister->text); /* of what nobody waits for any more */
+		lister_reset(lister);
+		lister->fd = lister_start(pid, expr);
+		lister->expr = expr ? text_copy(expr) : NULL;
+	}
 	while (lister->fd >= 0 && (n = read(lister->fd, bytes, sizeof(bytes))) > 0 && lister->len < LIST_MAX) {
 		lister->text = mem_resize(lister->text, lister->len + (size_t)n + 1, 1);
 		memcpy(lister->text + lister->len, bytes, (size_t)n);
@@ -144,11 +166,19 @@ static bool variables_read(void *context, pid_t pid, char **text)
 	}
 	if (lister->fd >= 0 && n < 0 && errno == EAGAIN)
 		return false;
-	if (lister->fd >= 0)
-		close(lister->fd);
 	*text = lister->text;
-	*lister = (struct lister){.fd = -1};
+	lister_reset(lister);
 	return true;
+}
+
+static bool variables_read(void *context, pid_t pid, char **text)
+{
+	return answer_read(context, pid, NULL, text);
+}
+
+static bool members_read(void *context, pid_t pid, const char *expr, char **text)
+{
+	return answer_read(context, pid, expr, text);
 }
 
 struct model_eyes eyes_new(void)
@@ -160,15 +190,15 @@ struct model_eyes eyes_new(void)
 		.source = source_read,
 		.thread_name = thread_name,
 		.log = log_read,
-		.variables = variables_read};
+		.variables = variables_read,
+		.members = members_read};
 }
 
 void eyes_free(struct model_eyes *eyes)
 {
 	struct lister *lister = eyes->context;
 
-	if (lister->fd >= 0)
-		close(lister->fd);
 	free(lister->text);
+	lister_reset(lister);
 	free(lister);
 }

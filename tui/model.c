@@ -288,7 +288,8 @@ void model_update(struct model *model, const struct report *report, uint64_t now
 
 bool model_is_waiting(const struct model *model)
 {
-	return model->pager.page == PAGE_PICKER && !model->picker.is_there;
+	return model->pager.page == PAGE_PICKER &&
+		(!model->picker.is_there || !branches_are_there(&model->picker.branches));
 }
 
 void model_finish(struct model *model)

@@ -540,9 +540,9 @@ static void prompt_edit(struct model *model, int key)
 	}
 }
 
-static void prompt_take(struct model *model, int key)
+static void prompt_take(struct model *model, int key, size_t line)
 {
-	if (model->prompt.action == ACTION_ADD && picker_key(model, key))
+	if (model->prompt.action == ACTION_ADD && picker_key(model, key, line))
 		return;
 	prompt_edit(model, key);
 }
@@ -555,7 +555,7 @@ struct frontend_wish model_key(struct model *model, int key, size_t line)
 	if (model->message && key != KEY_CODE_RESIZE)
 		text_set(&model->message, NULL);
 	if (model->prompt.action)
-		prompt_take(model, key);
+		prompt_take(model, key, line);
 	else
 		model_act(model, keys_action(key), line);
 	return model->wish;

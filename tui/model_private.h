@@ -119,24 +119,70 @@ struct pager {
 void pager_clear(struct pager *pager);
 void pager_add(struct pager *pager, char *line); /* takes the line */
 
-/* A variable that can be watched; the texts are escaped and point into picker.text. */
+/* A variable that can be watched, or a part of one; the texts are escaped and point into the list they came in. */
 struct variable {
-	const char *name, *size, *type, *module, *place;
+	const char *name; /* of a part the whole expression */
+	const char *size, *type, *module, *place;
+	bool is_note; /* nothing but a text to read */
 };
+
+/* Lines of --list-vars or --list-members. */
+struct variables {
+	char *text;
+	struct variable *all;
+	size_t n;
+};
+
+/* Take the text apart, which is taken; NULL: there are none. */
+void variables_split(struct variables *variables, char *text);
+void variables_fini(struct variables *variables);
+
+/* What an expression can be continued with. */
+struct branch {
+	char *expr;
+	const struct variable *owner; /* that was unfolded; NULL: the expression was typed */
+	struct variables members;
+	bool is_there; /* the answer has come */
+	bool is_open;
+};
+
+struct branches {
+	struct branch **all;
+	size_t n;
+};
+
+/* The branch of a variable, or of an expression that was typed; NULL: it was not asked for. */
+struct branch *branches_find(const struct branches *branches, const struct variable *owner, const char *expr, size_t len);
+struct branch *branches_add(struct branches *branches, const struct variable *owner, char *expr);
+/* Ask for the first one that is missing; true: all are there. */
+bool branches_ask(struct branches *branches, const struct model_eyes *eyes, pid_t pid);
+bool branches_are_there(const struct branches *branches);
+void branches_fini(struct branches *branches);
 
 struct found {
 	unsigned score;
-	size_t variable;
+	const struct variable *variable;
+};
+
+/* A row of the picker. */
+struct picked {
+	const struct variable *variable;
+	unsigned depth;
+	bool is_open;
 };
 
 struct picker {
 	bool is_there; /* the list has come */
 	bool is_moved; /* the user has chosen a row */
-	char *text;
-	struct variable *all;
-	size_t n_all;
+	bool is_path;  /* what was typed ends in a part of something, and its parts are shown */
+	struct variables list;
+	struct branches branches;
 	struct found *found; /* what fits what was typed, best first */
-	size_t n_found, selected, top;
+	size_t n_found, cap_found;
+	struct picked *rows; /* the same, and what is unfolded below */
+	size_t n_rows, cap_rows, selected, top;
+	struct variable numbered; /* an element that was typed and is not listed */
+	char *numbered_name;
 	unsigned slots_free;
 };
 
@@ -145,8 +191,8 @@ void picker_fini(struct picker *picker);
 /* Make the page of what fits the text of the prompt. */
 void picker_update(struct model *model, const struct report *report);
 
-/* Take a key that moves in the list; false: it is for the prompt. */
-bool picker_key(struct model *model, int key);
+/* Take a key that moves in the list, or a click at a line; false: it is for the prompt. */
+bool picker_key(struct model *model, int key, size_t line);
 
 /* The watch to be added, after Enter; the caller frees it. */
 char *picker_choice(struct model *model, const char *typed);

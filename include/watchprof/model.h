@@ -38,6 +38,8 @@ struct model_eyes {
 	/* The lines of --list-vars. The first call begins to ask; true once the answer is there (*text is NULL
 	 * if it failed). */
 	bool (*variables)(void *context, pid_t pid, char **text);
+	/* The same for the lines of --list-members of an expression; if that has none, one line that tells why. */
+	bool (*members)(void *context, pid_t pid, const char *expr, char **text);
 };
 
 /* is_utf8: whether bars and dots may be other characters than ASCII. */

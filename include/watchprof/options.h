@@ -41,6 +41,7 @@ struct options {
 	enum engine_choice engine;
 	bool list_vars; /* only list the variables of the target */
 	const char *list_pattern; /* of these names; points into argv; NULL: all */
+	const char *list_members; /* only list what this expression can be continued with; or NULL */
 	char **debug_dirs; /* point into argv */
 	size_t n_debug_dirs;
 	bool debuginfod;

@@ -69,6 +69,12 @@ const struct value_type *symbols_type(const struct symbols *symbols);
  * have it in them where it has no wildcards (* ? [); NULL: all. */
 void symbols_list(struct symbols *symbols, const char *pattern, FILE *out);
 
+/* Write a line for each thing that an expression can be continued with, as symbols_list() does: members of a
+ * struct (with those of its bases), the first elements of an array, what a pointer points at now. The name is the whole
+ * expression; instead of FILE:LINE is "+OFFSET" in bytes, with the lowest bit of a bit-field and the class of a
+ * base. -1: it means nothing, or has no members; err tells. */
+int symbols_members(struct symbols *symbols, const struct watch *watch, FILE *out, struct err *err);
+
 /* Where an address lies. The strings live until the next call. */
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
 

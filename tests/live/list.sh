@@ -29,6 +29,45 @@ is "a library's variable of a process" "$(listed --list-vars='counte[r]' -p "$ta
 	"counter${tab}4${tab}libtwo.so"
 go
 is "the process has not noticed" $? 0
+
+# --- members ---
+parts() {
+	"$WATCHPROF" -q --list-members="$1" -- "$BIN/$2" 2>&1 | cut -f 1-3,6
+}
+is "members, with bit-fields" "$(parts tree expr-c)" "tree.next${tab}8${tab}struct node *${tab}+0
+tree.val${tab}8${tab}long int${tab}+8
+tree.parts${tab}36${tab}struct part []${tab}+16
+tree.b1${tab}1${tab}unsigned int:1${tab}+52 bit 0
+tree.b2${tab}1${tab}unsigned int:3${tab}+52 bit 1
+tree.b3${tab}2${tab}unsigned int:12${tab}+52 bit 4
+tree.color${tab}4${tab}enum color${tab}+56
+tree.d${tab}8${tab}double${tab}+64"
+is "a union and a struct without names" "$(parts 'tree.parts[1]:w' expr-c | cut -f 1,4)" "tree.parts[1].a${tab}+0
+tree.parts[1].u${tab}+4
+tree.parts[1].f${tab}+4
+tree.parts[1].s1${tab}+8
+tree.parts[1].s2${tab}+10"
+is "elements" "$(parts 'matrix[2]' expr-c | tail -n 1)" "matrix[2][3]${tab}4${tab}volatile int${tab}+12"
+matches "none" "$(parts 'counts[1]' expr-c)" "watchprof: counts?1? has no members: its type is int"
+is "all of a process can be named" "$(
+	target "$BIN/expr-c" wait
+	for base in head '*to_head'; do
+		"$WATCHPROF" -q --list-members="$base" -p "$target" | cut -f 1 | while IFS= read -r expr; do
+			"$WATCHPROF" -q -d 0.001 --report -o /dev/null -p "$target" -e "$expr/1" 2>&1 || echo "$expr"
+		done
+	done
+	go
+)" ""
+if [ -x "$BIN/expr-cc" ]; then
+	is "bases, hidden and static members" "$(parts object expr-cc | cut -f 1,4)" "object.c${tab}+20
+object.ref${tab}+24
+object.base::a${tab}+8 of base
+object.b${tab}+12 of base
+object.made${tab}static of base
+object.other::a${tab}+16 of other"
+else
+	skip "bases, hidden and static members" "there is no C++ compiler"
+fi
 "$WATCHPROF" --list-vars -- "$0" >"$tmp/out" 2>"$tmp/err"
 is "no program" "$?$(cat "$tmp/out")" 125
 matches "no program: the message" "$(cat "$tmp/err")" "watchprof: $0: its symbols cannot be read: *"

@@ -131,6 +131,30 @@ see 'status0' "q: status 0"
 go
 is "the target lives" $? 7
 
+# --- a member is chosen ---
+target "$BIN/expr-c" wait
+type_keys "clear; $WATCHPROF -i 0.1 -p $target; echo status\$?" Enter
+until_true shown 'Variables: [1-9]'
+type_keys tree
+see '^+ tree  ' "a variable that has members"
+type_keys Right
+see '\.b2 .*unsigned int:3  *+52 bit 1' "right: they are unfolded"
+type_keys Down Down Down Right
+see '\[2\] .*struct part' "an array in it, too"
+type_keys Down Down Down Right
+see '\.u  ' "and what it is of"
+type_keys Down Down Enter
+see '> 1 tree.parts\[2\].u  0 hits' "Enter: it is watched"
+type_keys + 'tree.va'
+see '^  tree.val  *8 long int' "a path that is typed is completed"
+type_keys :w Enter
+see '> 2 tree.val:w  0 hits' "and watched"
+go
+see '2 tree.val:w  3 hits' "hits of the one"
+see '1 tree.parts\[2\].u  4 hits' "and of the other"
+type_keys q
+see 'status0' "q: status 0"
+
 # --- to the shell and back; Ctrl-C ---
 target "$BIN/pulses" "${PULSE_US:-200}"
 type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter

@@ -65,7 +65,35 @@ static bool fake_variables(void *context, pid_t pid, char **text)
 	return true;
 }
 
-static const struct model_eyes eyes = {.variables = fake_variables, .source = fake_source, .thread_name = fake_thread_name, .log = fake_log};
+/* Parts of account, a pointer, with all that parts may be. */
+static bool fake_members(void *context, pid_t pid, const char *expr, char **text)
+{
+	static const struct {
+		const char *expr, *text;
+	} all[] = {
+		{"account", "*account\t40\tstruct account\t-\t/bin/prog\t-\n"
+			    "account->sum\t8\tlong\t-\t/bin/prog\t+0\n"
+			    "account->is_open\t1\tunsigned int:1\t-\t/bin/prog\t+8 bit 3\n"
+			    "account->names\t24\tstruct name []\t-\t/bin/prog\t+16 of base\n"},
+		{"account->names", "account->names[0]\t4\tunion name\t-\t/bin/prog\t+0\n"
+				   "account->names[1]\t4\tunion name\t-\t/bin/prog\t+4\n"},
+		{"b.c::state", "watchprof: b.c::state has no members: its type is int\033\n"},
+	};
+	static int asked;
+
+	(void)context;
+	(void)pid;
+	*text = NULL;
+	if (asked++ % 2 == 0)
+		return false; /* not yet there */
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (strcmp(all[i].expr, expr) == 0)
+			*text = text_copy(all[i].text);
+	}
+	return true;
+}
+
+static const struct model_eyes eyes = {.members = fake_members, .variables = fake_variables, .source = fake_source, .thread_name = fake_thread_name, .log = fake_log};
 
 /* The screen as text, the style of each line before it. */
 static void screen_write(FILE *out, struct model *model, size_t width, size_t height)
@@ -514,6 +542,122 @@ static void test_picker(void **state)
 	fixture_free(&report);
 }
 
+static void until_there(struct model *model, const struct report *report)
+{
+	for (int i = 0; i < 9 && model_is_waiting(model); i++)
+		model_update(model, report, 2 * SECOND);
+	assert_false(model_is_waiting(model));
+}
+
+/* A variable is unfolded, and what it holds, too. */
+static void test_unfold(void **state)
+{
+	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
+
+	(void)state;
+	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
+		struct report report;
+		struct model *model = model_filled(is_utf8, &report);
+		char *text = NULL;
+		size_t len;
+		FILE *out = open_memstream(&text, &len);
+
+		assert_non_null(out);
+		type(model, &report, "+accou");
+		until_there(model, &report);
+		press(model, &report, KEY_CODE_RIGHT);
+		assert_true(model_is_waiting(model));
+		assert_true(shows(model, "being listed"));
+		until_there(model, &report);
+		for (int i = 0; i < 4; i++)
+			press(model, &report, KEY_CODE_DOWN);
+		press(model, &report, KEY_CODE_RIGHT);
+		until_there(model, &report);
+		press(model, &report, KEY_CODE_DOWN);
+		for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
+			model_size(model, sizes[s][0], sizes[s][1]);
+			model_update(model, &report, (3 + s) * SECOND);
+			fprintf(out, "%zux%zu\n", sizes[s][0], sizes[s][1]);
+			screen_write(out, model, sizes[s][0], sizes[s][1]);
+		}
+		fclose(out);
+		assert_golden(is_utf8 ? "model-unfolded-utf8.txt" : "model-unfolded-ascii.txt", text);
+		assert_string_equal(type(model, &report, "\r").text, "account->names[0]");
+		model_free(model);
+		fixture_free(&report);
+	}
+}
+
+/* Left goes back to what a row is a part of, and folds it. What has no parts says so. */
+static void test_fold_back(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(true, &report);
+
+	(void)state;
+	type(model, &report, "+accou");
+	press(model, &report, KEY_CODE_RIGHT);
+	until_there(model, &report);
+	press(model, &report, KEY_CODE_DOWN);
+	press(model, &report, KEY_CODE_DOWN);
+	assert_true(selects(model, "->sum"));
+	press(model, &report, KEY_CODE_LEFT);
+	assert_true(selects(model, "- account "));
+	press(model, &report, KEY_CODE_LEFT);
+	assert_true(selects(model, "+ account "));
+	assert_false(shows(model, "->sum"));
+	press(model, &report, KEY_CODE_RIGHT);
+	assert_true(shows(model, "->sum")); /* it is known */
+	model_key(model, KEY_CODE_CLICK, 4);
+	model_update(model, &report, 2 * SECOND);
+	assert_true(selects(model, "->is_open"));
+	assert_string_equal(type(model, &report, ":w\r").text, "account:w"); /* typing begins anew */
+	type(model, &report, "+state");
+	press(model, &report, KEY_CODE_DOWN);
+	press(model, &report, KEY_CODE_RIGHT);
+	until_there(model, &report);
+	assert_true(shows(model, "has no members: its type is int\\x1b"));
+	press(model, &report, KEY_CODE_DOWN);
+	press(model, &report, '\t'); /* a text is no choice */
+	assert_true(shows(model, "watch: state"));
+	type(model, &report, "\033");
+	model_free(model);
+	fixture_free(&report);
+}
+
+/* A path that is typed is completed from the parts of what it has so far. */
+static void test_path(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(true, &report);
+
+	(void)state;
+	type(model, &report, "+account->");
+	until_there(model, &report);
+	assert_true(shows(model, "Parts: 4"));
+	type(model, &report, "nam");
+	assert_true(selects(model, "account->names"));
+	type(model, &report, "\t[");
+	until_there(model, &report);
+	assert_true(shows(model, "Parts: 2"));
+	type(model, &report, "1");
+	assert_true(selects(model, "account->names[1]"));
+	type(model, &report, "7");
+	assert_true(selects(model, "account->names[17]"));
+	assert_string_equal(type(model, &report, "]/2:w\r").text, "account->names[17]/2:w");
+	type(model, &report, "+account->su");
+	until_there(model, &report);
+	assert_string_equal(type(model, &report, ":r\r").text, "account->sum:r");
+	type(model, &report, "+account->sum+1");
+	until_there(model, &report);
+	assert_string_equal(type(model, &report, "/1\r").text, "account->sum+1/1");
+	type(model, &report, "+b.c::stat");
+	assert_false(model_is_waiting(model));
+	assert_string_equal(type(model, &report, "e\r").text, "b.c::state");
+	model_free(model);
+	fixture_free(&report);
+}
+
 /* Without a watch the picker is there from the beginning. */
 static void test_no_watch(void **state)
 {
@@ -676,6 +820,9 @@ int main(void)
 		cmocka_unit_test(test_watches),
 		cmocka_unit_test(test_watch_wishes),
 		cmocka_unit_test(test_picker),
+		cmocka_unit_test(test_unfold),
+		cmocka_unit_test(test_fold_back),
+		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_no_watch),
 		cmocka_unit_test(test_prompt),
 		cmocka_unit_test(test_help_is_the_table),

@@ -374,6 +374,7 @@ static void test_list_vars(void **state)
 {
 	struct line all = line_of((const char *const[]){"--list-vars", "-p", "7", NULL});
 	struct line some = line_of((const char *const[]){"--list-vars=a*", "prog", NULL});
+	struct line members = line_of((const char *const[]){"--list-members=a.b", "prog", NULL});
 	struct options options = parsed(&all);
 
 	(void)state;
@@ -384,6 +385,10 @@ static void test_list_vars(void **state)
 	assert_true(options.list_vars);
 	assert_string_equal(options.list_pattern, "a*");
 	assert_int_equal(refusal_check((const char *const[]){"--list-vars", NULL}, "no target"), 0);
+	options_fini(&options);
+	options = parsed(&members);
+	assert_true(options.list_vars);
+	assert_string_equal(options.list_members, "a.b");
 	options_fini(&options);
 }
 
