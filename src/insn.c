@@ -6,6 +6,8 @@
 #include "watchprof/util.h"
 
 #include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STACK_POINTER 4
@@ -422,6 +424,68 @@ bool insn_decode(const unsigned char *bytes, size_t len, uint64_t address, struc
 	if (is_state(&in) && out->n_operands == 1 && out->operands[0].kind == (HIT_READ | HIT_WRITE))
 		xsave_split(out);
 	return true;
+}
+
+/* The address that an instruction names: where it jumps, or memory at a distance from itself. */
+static bool named_address(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops, uint64_t address, ZyanU64 *named)
+{
+	for (unsigned i = 0; i < in->operand_count_visible; i++) {
+		bool is_branch = ops[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && ops[i].imm.is_relative;
+		bool is_near = ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[i].mem.base == ZYDIS_REGISTER_RIP;
+
+		if ((is_branch || is_near) && ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(in, &ops[i], address, named)))
+			return true;
+	}
+	return false;
+}
+
+/* As objdump writes them. */
+static bool formatter_begin(ZydisFormatter *formatter)
+{
+	static const struct {
+		ZydisFormatterProperty property;
+		ZyanUPointer value;
+	} properties[] = {
+		{ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE},
+		{ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE},
+		{ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED},
+		{ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED},
+		{ZYDIS_FORMATTER_PROP_IMM_PADDING, ZYDIS_PADDING_DISABLED},
+		{ZYDIS_FORMATTER_PROP_PRINT_BRANCH_SIZE, ZYAN_FALSE},
+	};
+
+	if (ZYAN_FAILED(ZydisFormatterInit(formatter, ZYDIS_FORMATTER_STYLE_ATT)))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(properties); i++)
+		ZydisFormatterSetProperty(formatter, properties[i].property, properties[i].value);
+	return true;
+}
+
+size_t insn_text(const unsigned char *bytes, size_t len, uint64_t address, insn_name_fn *name, void *context, char *text,
+	size_t size)
+{
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction in;
+	ZydisFormatter formatter;
+	ZydisDecoder decoder;
+	ZyanU64 named;
+	char *found = NULL;
+	size_t end;
+
+	if (ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+		ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, len, &in, ops)) ||
+		!formatter_begin(&formatter))
+		return 0;
+	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(
+		    &formatter, &in, ops, in.operand_count_visible, text, size, address, NULL)))
+		snprintf(text, size, "%s", ZydisMnemonicGetString(in.mnemonic));
+	if (name && named_address(&in, ops, address, &named))
+		found = name(context, named);
+	end = strlen(text);
+	if (found)
+		snprintf(text + end, size - end, " <%s>", found);
+	free(found);
+	return in.length;
 }
 
 bool insn_before(const unsigned char *bytes, uint64_t start, uint64_t ip, struct insn *out)

@@ -387,6 +387,11 @@ const struct loc *profile_find(const struct profile *profile, uint32_t image, ui
 	return NULL;
 }
 
+uint32_t profile_image(const struct loc *loc)
+{
+	return ((const struct loc_entry *)loc)->image;
+}
+
 const struct loc *profile_loc(const struct profile *profile, uint32_t index)
 {
 	return &profile->locs[index].loc;

@@ -115,6 +115,18 @@ static int line_compare(const struct row *x, const struct row *y, const struct p
 	return x->loc->line ? 0 : (x->loc->addr > y->loc->addr) - (x->loc->addr < y->loc->addr);
 }
 
+static int instruction_compare(const struct row *x, const struct row *y, const struct profile *profile)
+{
+	int order = loc_compare(x->loc, y->loc);
+
+	(void)profile;
+	if (order || !x->loc || !y->loc)
+		return order;
+	if (profile_image(x->loc) != profile_image(y->loc))
+		return profile_image(x->loc) < profile_image(y->loc) ? -1 : 1;
+	return (x->loc->addr > y->loc->addr) - (x->loc->addr < y->loc->addr);
+}
+
 /* Paths are equal if their functions are, inlined or not: two lines of one function are one path. */
 static int path_compare(const struct row *x, const struct row *y, const struct profile *profile)
 {
@@ -154,6 +166,7 @@ static int (*const group_compare[])(const struct row *, const struct row *, cons
 	[GROUP_PATH] = path_compare,
 	[GROUP_THREAD] = thread_compare,
 	[GROUP_WATCH] = watch_compare,
+	[GROUP_INSTRUCTION] = instruction_compare,
 };
 
 /* What the sorting of an answer depends on. */

@@ -4,6 +4,7 @@
 #define WATCHPROF_SESSION_PRIVATE_H
 
 #include "watchprof/report_values.h"
+#include "watchprof/code.h"
 #include "watchprof/dr.h"
 #include "watchprof/guardian.h"
 #include "watchprof/session.h"
@@ -220,6 +221,9 @@ void session_trace_hit(struct session *session, const struct hit *hit);
 void session_trace_tick(struct session *session);
 void session_trace_close(struct session *session);
 void session_trace_free(struct session *session);
+
+/* The code of an image: see struct code_source; context is the session. */
+bool session_code(void *context, uint32_t id, uint64_t addr, struct code *out);
 
 /* Count hits anew. */
 void session_profile_begin(struct session *session);

@@ -119,6 +119,7 @@ struct report session_report(const struct session *session, struct report_watch 
 	}
 	return (struct report){
 		.profile = session->profile,
+		.code = {session_code, (void *)session},
 		.view = session->options->view,
 		.watches = watches,
 		.values = session->report_values,

@@ -13,7 +13,7 @@ static const struct key_binding bindings[] = {
 	{'p', NULL, ACTION_CALLERS, NULL, NULL},
 	{'3', "3", ACTION_CALLEES, "call paths from where threads begin", NULL},
 	{'4', "4", ACTION_THREADS, "threads", NULL},
-	{'5', "5", ACTION_SOURCE, "source lines, at the hottest or that of the selected row", NULL},
+	{'5', "5", ACTION_SOURCE, "source lines, from the hottest or selected; again: instructions", NULL},
 	{'6', "6", ACTION_VALUES, "values that were written, most frequent first", NULL},
 	{'7', "7", ACTION_WATCHES, "all watches side by side", NULL},
 	{'\t', "Tab", ACTION_NEXT_WATCH, "next watch", NULL},

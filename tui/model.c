@@ -46,6 +46,7 @@ void model_free(struct model *model)
 	pager_clear(&model->pager);
 	rates_fini(&model->rates);
 	source_fini(&model->source);
+	instructions_fini(&model->instructions);
 	picker_fini(&model->picker);
 	for (size_t i = 0; i < WATCHES_MAX; i++)
 		free(model->watch_texts[i]);
@@ -151,6 +152,10 @@ char *model_full(const struct model *model, const struct row *row)
 
 void model_row_place(struct view_row *out, const struct loc *loc)
 {
+	if (loc) {
+		out->addr = loc->addr;
+		out->image = profile_image(loc);
+	}
 	if (!loc || !loc->line || !loc->file)
 		return;
 	out->file = text_copy(loc->file);

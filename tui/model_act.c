@@ -136,6 +136,7 @@ static void watch_choose(struct model *model, size_t watch)
 		model->selected = model->top = 0;
 	rates_fini(&model->rates);
 	source_fini(&model->source);
+	instructions_fini(&model->instructions);
 	model->choice = SOURCE_HOTTEST;
 	model->is_stale = true;
 }
@@ -197,12 +198,16 @@ static void act_source(struct model *model)
 	bool has_code = model->view != &view_threads && model->view != &view_watches && model->view != &view_source;
 
 	model->choice = SOURCE_HOTTEST;
-	if (row && has_code && model->selected > 0) {
+	model->is_code = model->view == &view_source && !model->is_code && model->source.bytes;
+	if (row && (has_code || model->is_code) && model->selected > 0) {
 		model->choice = row->file ? SOURCE_WANTED : SOURCE_LIST;
 		text_set(&model->wanted, row->file);
 		model->wanted_line = row->line;
+		model->wanted_addr = row->addr;
+		model->wanted_image = row->image;
 	}
 	source_fini(&model->source);
+	instructions_fini(&model->instructions);
 	view_open(model, &view_source);
 }
 

@@ -104,9 +104,8 @@ void page_details(struct model *model, const struct report *report)
 		return;
 	}
 	wrap(model, "row", text_copy(model->rows[model->selected].full ? model->rows[model->selected].full : ""));
-	/* Of a source file there are lines without a row. */
-	if (model->n_raw == model->n_rows)
-		row_add(model, report, &model->raw[model->selected]);
+	if (model->rows[model->selected].raw)
+		row_add(model, report, model->rows[model->selected].raw);
 }
 
 void page_log(struct model *model, const struct report *report)

@@ -34,6 +34,9 @@ struct view_row {
 	char *full;		/* the line below the rows, for the selected one */
 	char *file;		/* where its code is: for the view of the source; NULL: not known */
 	unsigned line;
+	uint64_t addr; /* the same as an address of an image; 0: not known */
+	uint32_t image;
+	const struct row *raw; /* what it shows; NULL: nothing that was counted. Only within model_update() */
 	uint64_t fold_key; /* of a node of the tree that has others below it; else 0 */
 	bool is_hot, is_folded;
 };
@@ -218,6 +221,35 @@ struct source {
 void source_open(struct source *source, const struct model_eyes *eyes, pid_t pid, const char *path);
 void source_fini(struct source *source);
 
+enum code_kind {
+	CODE_HEAD, /* a function begins */
+	CODE_INSN,
+	CODE_GAP,   /* some are left out */
+	CODE_PLACE, /* a place whose code cannot be had */
+};
+
+struct listed;
+
+struct code_row {
+	enum code_kind kind;
+	const struct listed *listed;
+	size_t insn;
+	const struct row *row; /* of a place; only within model_update() */
+};
+
+/* The list of instructions. */
+struct instructions {
+	struct listed **all; /* functions */
+	size_t n;
+	struct code_row *rows; /* at the last sample */
+	size_t n_rows, cap;
+	bool is_settled; /* the selection has been put on the hottest one */
+};
+
+void instructions_build(struct model *model, const struct report *report);
+void instructions_format(struct model *model, size_t i, struct view_row *out);
+void instructions_fini(struct instructions *instructions);
+
 struct fold {
 	uint64_t key;
 	bool is_folded;
@@ -250,6 +282,9 @@ struct model {
 	enum source_choice choice;
 	char *wanted; /* source file to show, and its line */
 	unsigned wanted_line;
+	uint64_t wanted_addr;
+	uint32_t wanted_image;
+	bool is_code; /* the source view shows instructions, also where there is a file */
 	struct fold *folds; /* nodes of the tree that the user has folded or unfolded */
 	size_t n_folds;
 	struct prompt prompt;
@@ -270,6 +305,7 @@ struct model {
 	size_t selected_rank; /* what the view says to select, once: row + 1 */
 	struct rates rates;
 	struct source source;
+	struct instructions instructions;
 	struct watch_sample watches[WATCHES_MAX];
 	uint64_t rate_ns, stopped_ns;
 	double stopped_share; /* of the time of a thread, since the sample before; below 0: not known */

@@ -1,8 +1,7 @@
 /* view_source.c owns the source file with the hits of each line beside the code. Where there is no
- * file to show, it lists the lines, and the instructions whose line is not known. */
+ * file to show, and when it is asked for again, it lists the instructions. */
 #include "model_private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +56,7 @@ static const char *file_choose(const struct model *model)
 static void build(struct model *model, const struct report *report)
 {
 	const char *file;
+	size_t hottest;
 	bool is_other;
 
 	model->raw = model_rows(model, report, GROUP_LINE, &model->n_raw);
@@ -66,15 +66,16 @@ static void build(struct model *model, const struct report *report)
 		source_open(&model->source, &model->eyes, report->pid, file);
 	else
 		source_fini(&model->source);
-	model->n_rows = model->n_raw;
-	if (model->source.bytes) {
-		size_t hottest = lines_count(model);
-
-		model->n_rows = model->source.n;
-		if (is_other || !model->source.is_settled)
-			model->selected_rank = model->choice == SOURCE_WANTED ? model->wanted_line : hottest;
-		model->source.is_settled = true;
+	if (!model->source.bytes || model->is_code) {
+		free(model->raw);
+		instructions_build(model, report);
+		return;
 	}
+	hottest = lines_count(model);
+	model->n_rows = model->source.n;
+	if (is_other || !model->source.is_settled)
+		model->selected_rank = model->choice == SOURCE_WANTED ? model->wanted_line : hottest;
+	model->source.is_settled = true;
 	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
 }
 
@@ -111,35 +112,18 @@ static void code_format(struct model *model, size_t i, struct view_row *out)
 					 hits ? text_format("%.1f%%", share * 100) : text_copy(""),
 					 cell_bar(share, BAR_WIDTH, model->is_utf8), text_format("%zu", i + 1), code},
 		.full = text_format("%s:%zu  %s", path, i + 1, code),
+		.line = (unsigned)i + 1,
 		.is_hot = hits > 0};
 	free(path);
-}
-
-/* A place without a file to show: its line, or the address of the instruction. */
-static void place_format(struct model *model, const struct row *row, struct view_row *out)
-{
-	const struct loc *loc = row->loc;
-	bool has_line = loc && loc->line;
-	char *name = model_function(model, row);
-	char *place = has_line ? model_place(model, loc) : text_format("0x%" PRIx64, loc ? loc->addr : 0);
-
-	*out = (struct view_row){
-		.cells = {model_count(row->hits, true), text_format("%.1f%%", row->share * 100),
-			cell_bar(row->share, BAR_WIDTH, model->is_utf8),
-			has_line ? text_format("%u", loc->line) : text_copy("-"), text_format("%s  %s", name, place)},
-		.full = model_full(model, row)};
-	model_row_place(out, loc);
-	free(name);
-	free(place);
 }
 
 static void format(struct model *model, const struct report *report, size_t i, struct view_row *out)
 {
 	(void)report;
-	if (model->source.bytes)
+	if (model->source.bytes && !model->is_code)
 		code_format(model, i, out);
 	else
-		place_format(model, &model->raw[i], out);
+		instructions_format(model, i, out);
 }
 
 const struct view view_source = {

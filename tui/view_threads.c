@@ -48,7 +48,8 @@ static void format(struct model *model, const struct report *report, size_t i, s
 			model_count(row->hits, true), model_rate(model, key(row)),
 			table_bound(row->reads, row->reads_unknown, row->hits), table_bound(row->writes, row->writes_unknown, row->hits),
 			text_format("%d", row->tid), name},
-		.full = text_format("thread %d of process %d: %s", row->tid, row->pid, name)};
+		.full = text_format("thread %d of process %d: %s", row->tid, row->pid, name),
+		.raw = row};
 }
 
 const struct view view_threads = {

@@ -105,7 +105,8 @@ static void format(struct model *model, const struct report *report, size_t i, s
 					 table_bound(row->reads, row->reads_unknown, row->hits),
 					 table_bound(row->writes, row->writes_unknown, row->hits), node_name(model, i),
 					 model_place(model, row->loc), model_module(model, row->loc)},
-		.full = model_full(model, row)};
+		.full = model_full(model, row),
+		.raw = row};
 	model_row_place(out, row->loc);
 }
 

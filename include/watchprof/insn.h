@@ -69,6 +69,14 @@ struct insn {
  * False: these are no instruction. */
 bool insn_decode(const unsigned char *bytes, size_t len, uint64_t address, struct insn *out);
 
+/* The name of an address, owned by insn_text(); NULL: it has none. */
+typedef char *insn_name_fn(void *context, uint64_t addr);
+
+/* Write the instruction as text, in the syntax of AT&T; name, which may be NULL, is asked about the addresses in it. Returns its
+ * length; 0: these bytes are none. */
+size_t insn_text(const unsigned char *bytes, size_t len, uint64_t address, insn_name_fn *name, void *context, char *text,
+	size_t size);
+
 /* Decode from start, where an instruction is known to begin, to ip: out becomes the instruction that ends at
  * ip. bytes are the ip - start bytes from start. False: none ends there. */
 bool insn_before(const unsigned char *bytes, uint64_t start, uint64_t ip, struct insn *out);

@@ -60,6 +60,7 @@ enum group {
 	GROUP_PATH,	/* one row per watch and call path */
 	GROUP_THREAD,	/* one row per watch and thread */
 	GROUP_WATCH,	/* one row per watch */
+	GROUP_INSTRUCTION, /* one row per watch and instruction */
 };
 
 enum sort {
@@ -147,6 +148,9 @@ const struct loc *profile_find(const struct profile *profile, uint32_t image, ui
 
 /* A location by the index found in row.frames. */
 const struct loc *profile_loc(const struct profile *profile, uint32_t index);
+
+/* The program image that a location of the profile is in. */
+uint32_t profile_image(const struct loc *loc);
 
 /* Answer a query: rows sorted by watch, then as asked, then by name; an array that the
  * caller frees, its length in *n. */

@@ -2,6 +2,7 @@
 #ifndef WATCHPROF_REPORT_H
 #define WATCHPROF_REPORT_H
 
+#include "watchprof/code.h"
 #include "watchprof/err.h"
 #include "watchprof/profile.h"
 #include "watchprof/report_values.h"
@@ -61,6 +62,7 @@ struct report_process {
 /* A run, as plain data. Strings may be NULL where they do not apply. */
 struct report {
 	const struct profile *profile;
+	struct code_source code; /* for those who show instructions; read NULL: there is none */
 	struct report_view view;
 	const struct report_watch *watches;
 	const struct report_values *values; /* by watch; NULL: none are known */

@@ -82,6 +82,12 @@ void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out);
  * address that is known, from 0 on; the first one is the nearest. False: no more. */
 bool symbols_boundary(struct symbols *symbols, uint64_t ip, unsigned nth, uint64_t *start);
 
+/* Where the function that has an address begins and ends; where its symbol does not tell, a part of it by its unwind rules. */
+bool symbols_code_range(struct symbols *symbols, uint64_t addr, uint64_t *start, uint64_t *end);
+
+/* Bytes of code as they are in the process, or as they were in the file. False: they cannot be had. */
+bool symbols_code_bytes(struct symbols *symbols, uint64_t addr, unsigned char *bytes, size_t len);
+
 /* Read the tables of the executable that a first symbols_locate() would read, which takes a while where
  * they are large: while nothing is stopped. Other modules' are read when they are needed. */
 void symbols_warm(struct symbols *symbols);

@@ -131,6 +131,32 @@ see 'status0' "q: status 0"
 go
 is "the target lives" $? 7
 
+# --- instructions ---
+type_keys "clear; $WATCHPROF -e counter -- $BIN/two-unsourced" Enter
+until_true shown 'The run has ended'
+type_keys 5
+see '2000 .* f:$' "the source is not there: the function"
+see '1000 .* +0x[0-9a-f]*  *mov .*(%rip), %eax <counter>' "hits of the instruction that reads"
+see '1000 .* +0x[0-9a-f]*  *mov %eax, .*(%rip) <counter>' "and of that which writes"
+see '+0x[0-9a-f]*  *add \$0x1, %eax' "and what is between them"
+see '  g:$' "and the other function"
+type_keys q
+until_true not_shown 'The run has ended'
+type_keys "clear; $WATCHPROF -e counter -- $BIN/two-stripped" Enter
+until_true shown 'The run has ended'
+type_keys 5
+see '500 .* +0x[0-9a-f]*  *mov %eax, .*(%rip)' "without debug information: the same"
+type_keys q
+until_true not_shown 'The run has ended'
+type_keys "clear; $WATCHPROF -e counter -- $BIN/two" Enter
+until_true shown 'The run has ended'
+type_keys 5
+see '2000 .*counter++;' "with a source: its lines"
+type_keys 5
+see '+0x[0-9a-f]*  *add \$0x1, %eax' "5 once more: instructions"
+type_keys q
+until_true not_shown 'The run has ended'
+
 # --- a member is chosen ---
 target "$BIN/expr-c" wait
 type_keys "clear; $WATCHPROF -i 0.1 -p $target; echo status\$?" Enter

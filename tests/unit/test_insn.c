@@ -413,6 +413,44 @@ static void test_cache_bounded(void **state)
 	insn_cache_free(cache);
 }
 
+static char *fake_name(void *context, uint64_t addr)
+{
+	*(uint64_t *)context = addr;
+	return addr == 0x2009 ? NULL : text_copy("name\033");
+}
+
+/* Instructions as objdump writes them, with the names of addresses in them. */
+static void test_text(void **state)
+{
+	static const struct {
+		unsigned char bytes[INSN_BYTES_MAX];
+		const char *text;
+		size_t len;
+		uint64_t named;
+	} all[] = {
+		{{0x89, 0x05, 0x03, 0x10, 0, 0}, "mov %eax, 0x1003(%rip) <name\033>", 6, 0x3009},
+		{{0x89, 0x05, 0x03, 0, 0, 0}, "mov %eax, 0x3(%rip)", 6, 0x2009},
+		{{0xe8, 0xfb, 0xff, 0xff, 0xff}, "call 0x2000 <name\033>", 5, 0x2000},
+		{{0x74, 0x10}, "jz 0x2012 <name\033>", 2, 0x2012},
+		{{0xf0, 0x48, 0x83, 0x44, 0x91, 0xf8, 0x01}, "lock addq $0x1, -0x8(%rcx,%rdx,4)", 7, 0},
+		{{0x06}, "", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		char text[64] = "";
+		uint64_t named = 0;
+
+		assert_int_equal(insn_text(all[i].bytes, INSN_BYTES_MAX, 0x2000, fake_name, &named, text, sizeof(text)), all[i].len);
+		assert_string_equal(text, all[i].text);
+		assert_int_equal(named, all[i].named);
+		/* Cut off, and in little room. */
+		assert_true(insn_text(all[i].bytes, all[i].len ? all[i].len - 1 : 0, 0x2000, NULL, NULL, text, sizeof(text)) < INSN_BYTES_MAX);
+		assert_int_equal(insn_text(all[i].bytes, INSN_BYTES_MAX, 0x2000, fake_name, &named, text, 8), all[i].len);
+		assert_true(memchr(text, '\0', 8) != NULL);
+	}
+}
+
 int main(void)
 {
 	static char stack[65536];
@@ -432,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_cache_changed_code),
 		cmocka_unit_test(test_cache_boundaries),
 		cmocka_unit_test(test_cache_bounded),
+		cmocka_unit_test(test_text),
 	};
 
 	sigaltstack(&alternate, NULL);

@@ -184,6 +184,26 @@ static struct model *model_filled(bool is_utf8, struct report *report)
 	return model;
 }
 
+/* What is shown at every size; the model's own size is the last one. */
+static void assert_golden_sizes(const char *name, bool is_utf8, struct model *model, const struct report *report)
+{
+	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
+	char *text = NULL, *file = text_format("model-%s-%s.txt", name, is_utf8 ? "utf8" : "ascii");
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
+		model_size(model, sizes[s][0], sizes[s][1]);
+		model_update(model, report, (3 + s) * SECOND);
+		fprintf(out, "%zux%zu\n", sizes[s][0], sizes[s][1]);
+		screen_write(out, model, sizes[s][0], sizes[s][1]);
+	}
+	fclose(out);
+	assert_golden(file, text);
+	free(file);
+}
+
 /* Every view at every size. */
 static void test_golden(void **state)
 {
@@ -191,28 +211,14 @@ static void test_golden(void **state)
 		const char *name;
 		int key;
 	} views[] = {{"functions", '1'}, {"callers", '2'}, {"callees", '3'}, {"threads", '4'}, {"source", '5'}, {"values", '6'}, {"watches", '7'}};
-	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
 
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_LEN(views); i++) {
-		const char *charset = i % 2 ? "utf8" : "ascii";
 		struct report report;
 		struct model *model = model_filled(i % 2, &report);
-		char *text = NULL, *name = text_format("model-%s-%s.txt", views[i / 2].name, charset);
-		size_t len;
-		FILE *out = open_memstream(&text, &len);
 
-		assert_non_null(out);
 		press(model, &report, views[i / 2].key);
-		for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
-			model_size(model, sizes[s][0], sizes[s][1]);
-			model_update(model, &report, (3 + s) * SECOND);
-			fprintf(out, "%zux%zu\n", sizes[s][0], sizes[s][1]);
-			screen_write(out, model, sizes[s][0], sizes[s][1]);
-		}
-		fclose(out);
-		assert_golden(name, text);
-		free(name);
+		assert_golden_sizes(views[i / 2].name, i % 2, model, &report);
 		model_free(model);
 		fixture_free(&report);
 	}
@@ -276,6 +282,8 @@ static void test_every_size(void **state)
 	}
 }
 
+static bool selects(struct model *model, const char *text);
+
 static bool shows(struct model *model, const char *text)
 {
 	char *screen = screen_text(model, 120, 40);
@@ -283,6 +291,73 @@ static bool shows(struct model *model, const char *text)
 
 	free(screen);
 	return is_there;
+}
+
+/* The code of update(), and of a long function that has the hostile names' places in it. */
+static bool fake_code(void *context, uint32_t image, uint64_t addr, struct code *out)
+{
+	bool is_long = addr >= 0x401080;
+	uint64_t start = is_long ? 0x401080 : 0x401010;
+
+	(void)context;
+	assert_int_equal(image, 1);
+	if (addr < 0x401010 || (addr >= 0x401020 && !is_long))
+		return false;
+	*out = (struct code){.function = text_copy(is_long ? "std::vector<int, \033[1m>::push" : "update"),
+		.offset = is_long ? 0x100 : 0,
+		.n = is_long ? 300 : 5};
+	out->insns = mem_new(out->n, sizeof(*out->insns));
+	for (size_t i = 0; i < out->n; i++)
+		out->insns[i] = (struct code_insn){start + (is_long ? i : 3 * i), is_long ? 1 : 3,
+			text_format("mov %%eax, 0x%zx(%%rip) <gr\xc3\xb6\xc3\x9f\xe6\x97\xa5>", i)};
+	return true;
+}
+
+/* Without a source file, and with one when it is asked for again: instructions. */
+static void test_instructions(void **state)
+{
+	(void)state;
+	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
+		struct report report;
+		struct model *model = model_filled(is_utf8, &report);
+
+		report.code.read = fake_code;
+		type(model, &report, "\tG5"); /* the last function's place has no file to be read */
+		assert_true(selects(model, "-  0x401044"));
+		type(model, &report, "1jj5");
+		press(model, &report, 'g');
+		press(model, &report, 'j');
+		assert_golden_sizes("instructions", is_utf8, model, &report);
+		/* The selection stays with its instruction. */
+		type(model, &report, "jj");
+		assert_true(selects(model, "+0x6 "));
+		press(model, &report, 'r');
+		assert_true(selects(model, "+0x6 "));
+		assert_false(shows(model, "src/state.c:20")); /* no hits are there */
+		model_free(model);
+		fixture_free(&report);
+	}
+}
+
+static void test_instructions_again(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(true, &report);
+
+	(void)state;
+	report.code.read = fake_code;
+	press(model, &report, '5');
+	assert_true(selects(model, "counter += 20"));
+	press(model, &report, '5');
+	assert_true(selects(model, "+0x3 "));
+	assert_true(shows(model, "update+0x3  0x401013"));
+	press(model, &report, KEY_CODE_ENTER);
+	assert_true(shows(model, "source      src/state.c:20"));
+	press(model, &report, KEY_CODE_ESCAPE);
+	press(model, &report, '5');
+	assert_true(selects(model, "counter += 20"));
+	model_free(model);
+	fixture_free(&report);
 }
 
 static void test_wishes(void **state)
@@ -552,17 +627,11 @@ static void until_there(struct model *model, const struct report *report)
 /* A variable is unfolded, and what it holds, too. */
 static void test_unfold(void **state)
 {
-	static const size_t sizes[][2] = {{80, 24}, {120, 40}, {41, 10}, {10, 3}};
-
 	(void)state;
 	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
 		struct report report;
 		struct model *model = model_filled(is_utf8, &report);
-		char *text = NULL;
-		size_t len;
-		FILE *out = open_memstream(&text, &len);
 
-		assert_non_null(out);
 		type(model, &report, "+accou");
 		until_there(model, &report);
 		press(model, &report, KEY_CODE_RIGHT);
@@ -574,14 +643,7 @@ static void test_unfold(void **state)
 		press(model, &report, KEY_CODE_RIGHT);
 		until_there(model, &report);
 		press(model, &report, KEY_CODE_DOWN);
-		for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
-			model_size(model, sizes[s][0], sizes[s][1]);
-			model_update(model, &report, (3 + s) * SECOND);
-			fprintf(out, "%zux%zu\n", sizes[s][0], sizes[s][1]);
-			screen_write(out, model, sizes[s][0], sizes[s][1]);
-		}
-		fclose(out);
-		assert_golden(is_utf8 ? "model-unfolded-utf8.txt" : "model-unfolded-ascii.txt", text);
+		assert_golden_sizes("unfolded", is_utf8, model, &report);
 		assert_string_equal(type(model, &report, "\r").text, "account->names[0]");
 		model_free(model);
 		fixture_free(&report);
@@ -812,6 +874,8 @@ int main(void)
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_every_size),
+		cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_instructions_again),
 		cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_search),

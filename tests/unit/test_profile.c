@@ -134,7 +134,7 @@ static void test_empty(void **state)
 	struct profile *profile = profile_new(10, NULL, NULL);
 
 	(void)state;
-	for (int group = GROUP_FUNCTION; group <= GROUP_WATCH; group++)
+	for (int group = GROUP_FUNCTION; group <= GROUP_INSTRUCTION; group++)
 		free(rows_of(profile, (enum group)group, 0, 0));
 	assert_true(profile_hits(profile) == 0 && profile_overrun(profile) == 0);
 	assert_true(profile_count(profile, 0).hits == 0 && profile_count(profile, 63).overrun == 0);
@@ -823,6 +823,11 @@ static void test_lines(void **state)
 	assert_loc(rows[0].loc, "f f.c /bin/prog 3");
 	assert_loc(rows[1].loc, "f f.c /bin/prog 6");
 	assert_true(rows[2].hits == 2 && rows[3].hits == 1);
+	assert_true(rows[0].n_frames == 0 && rows[0].tid == 0);
+	free(rows);
+	rows = rows_of(profile, GROUP_INSTRUCTION, 0, 4);
+	assert_true(rows[0].hits == 6 && rows[0].loc->addr == at(1, 2) - 1 && profile_image(rows[0].loc) == 1);
+	assert_true(rows[1].hits == 3 && rows[2].hits == 2 && rows[3].hits == 1);
 	assert_true(rows[0].n_frames == 0 && rows[0].tid == 0);
 	free(rows);
 	rows = rows_of(profile, GROUP_WATCH, 0, 1);

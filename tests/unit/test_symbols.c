@@ -171,6 +171,40 @@ static void test_refused(void **state)
 	}
 }
 
+__attribute__((noinline, used)) static int own_function(int a)
+{
+	return own_object.number + a;
+}
+
+/* The code of a function: in the process, and in its file. */
+static void test_code(void **state)
+{
+	struct err err = {0};
+	struct symbols *file = symbols_new_file("/proc/self/exe", NULL, &err);
+	uint64_t address = (uintptr_t)own_function, start, end, module;
+	unsigned char bytes[64], of_file[64];
+	struct watch watch;
+	struct span span;
+	char *object;
+
+	(void)state;
+	assert_true(symbols_code_range(own_symbols(), address + 1, &start, &end));
+	assert_int_equal(start, address);
+	assert_in_range(end - start, 4, 64);
+	assert_true(symbols_code_bytes(own_symbols(), start, bytes, end - start));
+	assert_memory_equal(bytes, (const void *)(uintptr_t)own_function, end - start);
+	assert_non_null(file);
+	assert_int_equal(watch_parse("own_function:x", &watch, &err), 0);
+	assert_int_equal(symbols_resolve(file, &watch, &span, &module, &object, &err), RESOLVE_FOUND);
+	assert_true(symbols_code_bytes(file, span.addr, of_file, end - start));
+	assert_memory_equal(bytes, of_file, end - start);
+	assert_false(symbols_code_range(own_symbols(), (uintptr_t)bytes, &start, &end));
+	assert_false(symbols_code_bytes(file, 1ULL << 40, of_file, 1));
+	free(object);
+	watch_fini(&watch);
+	symbols_free(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_enum_names),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_code),
 	};
 	int result = cmocka_run_group_tests(tests, NULL, NULL);
 
