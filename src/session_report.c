@@ -97,6 +97,7 @@ static void values_report(const struct session *session, size_t i)
 	values->has_filters = session->options->watches[i].filters.n > 0;
 	values->filtered = session->watches[i].filtered;
 	values->is_known = values_stats(session->values, (unsigned)i, &values->stats);
+	values->history = values_history(session->values, (unsigned)i);
 	values->type = &session->watches[i].type;
 	values->places = (struct value_places){place_name, (void *)session};
 	if (!values->is_known || !values->stats.last.time_ns)

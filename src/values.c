@@ -37,6 +37,7 @@ struct values {
 	uint64_t hits[WATCHES_MAX];
 	bool is_used[WATCHES_MAX];
 	struct value_stats stats[WATCHES_MAX];
+	struct value_history *histories[WATCHES_MAX]; /* NULL: there were no writes */
 	const struct value_type *types[WATCHES_MAX];
 };
 
@@ -57,6 +58,8 @@ void values_free(struct values *values)
 		return;
 	for (size_t i = 0; i < values->n_holders; i++)
 		holder_drop(values, values->holders[i]);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		free(values->histories[i]);
 	free(values->holders);
 	free(values);
 }
@@ -154,6 +157,13 @@ static void range_extend(struct value_stats *stats, const struct value *value, c
 	stats->has_range = true;
 }
 
+static void history_note(struct value_history **history, const struct value_event *event)
+{
+	if (!*history)
+		*history = mem_new(1, sizeof(**history));
+	(*history)->events[(*history)->n++ % VALUES_HISTORY_MAX] = *event;
+}
+
 static void write_note(struct value_stats *stats, const struct hit *hit, const struct value *from,
 	const struct value *to, const struct value_type *type)
 {
@@ -162,13 +172,13 @@ static void write_note(struct value_stats *stats, const struct hit *hit, const s
 		stats->changed += !is_same(from, to);
 		stats->silent += is_same(from, to);
 	}
-	stats->last.time_ns = hit->time_ns;
-	stats->last.pid = hit->pid;
-	stats->last.tid = hit->tid;
-	stats->last.image = hit->image;
-	stats->last.addr = hit->frames[0] - !hit->is_at;
-	stats->last.from = *from;
-	stats->last.to = *to;
+	stats->last = (struct value_event){.time_ns = hit->time_ns,
+		.pid = hit->pid,
+		.tid = hit->tid,
+		.image = hit->image,
+		.addr = hit->frames[0] - !hit->is_at,
+		.from = *from,
+		.to = *to};
 	range_extend(stats, to, type);
 	top_count(stats, to);
 }
@@ -195,6 +205,7 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 
 	if (hit->kinds[watch] & HIT_WRITE) {
 		write_note(stats, hit, &former, now, values->types[watch]);
+		history_note(&values->histories[watch], &stats->last);
 		stats->among_others += !hit->is_alone && !(values->by_thread >> watch & 1);
 	} else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
 		unseen_note(stats, values->hits[watch]);
@@ -225,6 +236,8 @@ void values_forget(struct values *values, unsigned watch)
 	values->hits[watch] = 0;
 	values->is_used[watch] = false;
 	values->stats[watch] = (struct value_stats){0};
+	free(values->histories[watch]);
+	values->histories[watch] = NULL;
 	values->types[watch] = NULL;
 }
 
@@ -294,4 +307,19 @@ bool values_stats(const struct values *values, unsigned watch, struct value_stat
 {
 	*out = values->stats[watch];
 	return values->is_used[watch];
+}
+
+const struct value_history *values_history(const struct values *values, unsigned watch)
+{
+	return values->histories[watch];
+}
+
+size_t value_history_len(const struct value_history *history)
+{
+	return history->n < VALUES_HISTORY_MAX ? (size_t)history->n : VALUES_HISTORY_MAX;
+}
+
+const struct value_event *value_history_event(const struct value_history *history, size_t back)
+{
+	return &history->events[(history->n - 1 - back) % VALUES_HISTORY_MAX];
 }

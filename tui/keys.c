@@ -14,7 +14,7 @@ static const struct key_binding bindings[] = {
 	{'3', "3", ACTION_CALLEES, "call paths from where threads begin", NULL},
 	{'4', "4", ACTION_THREADS, "threads", NULL},
 	{'5', "5", ACTION_SOURCE, "source lines, from the hottest or selected; again: instructions", NULL},
-	{'6', "6", ACTION_VALUES, "values that were written, most frequent first", NULL},
+	{'6', "6", ACTION_VALUES, "values that were written, most frequent first; again: the last writes", NULL},
 	{'7', "7", ACTION_WATCHES, "all watches side by side", NULL},
 	{'\t', "Tab", ACTION_NEXT_WATCH, "next watch", NULL},
 	{'j', "j down", ACTION_DOWN, "next row", NULL},

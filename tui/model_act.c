@@ -213,7 +213,7 @@ static void act_source(struct model *model)
 
 static void act_values(struct model *model)
 {
-	view_open(model, &view_values);
+	view_open(model, model->view == &view_values ? &view_history : &view_values);
 }
 
 static void act_watches(struct model *model)

@@ -306,7 +306,7 @@ static void tabs_draw(const struct model *model, struct canvas *canvas)
 	FILE *out = cell_open(&text, &len);
 
 	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
-		bool is_it = views[i] == model->view;
+		bool is_it = views[i]->action == model->view->action;
 
 		fprintf(out, "%s%zu %s%s ", is_it ? "[" : " ", i + 1, views[i]->name, is_it ? "]" : " ");
 	}
@@ -377,7 +377,7 @@ static void view_draw(const struct model *model, struct canvas *canvas)
 	if (model->n_rows == 0 && model->has_sample)
 		line_put(canvas, LINE_PLAIN,
 			model->n_watches == 0 ? "nothing is watched: + adds a watch"
-			: model->view == &view_values ? "no value is known yet"
+			: model->view->action == ACTION_VALUES ? "no value is known yet"
 			: model->filter	      ? "no hits pass the filter"
 					      : "no hits yet");
 	fill(canvas, 1 + is_full(model));

@@ -56,7 +56,7 @@ struct view {
 	uint64_t (*key)(const struct row *row);
 };
 
-extern const struct view view_functions, view_callers, view_callees, view_threads, view_source, view_values,
+extern const struct view view_functions, view_callers, view_callees, view_threads, view_source, view_values, view_history,
 	view_watches;
 
 /* Hits of rows at the last sample, by key. */

@@ -21,6 +21,7 @@ struct report_values {
 	const struct value_type *type; /* NULL: not known */
 	struct value_places places;    /* where pointers point; name NULL: not known */
 	const char *writer;  /* function of the last write; NULL: unknown */
+	const struct value_history *history; /* the last writes; NULL: none */
 	uint64_t written_ns; /* from the start of the run to the last write */
 };
 

@@ -22,6 +22,15 @@ struct value_count {
 	uint64_t writes;
 };
 
+/* One write. */
+struct value_event {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	pid_t pid, tid;
+	uint32_t image;
+	uint64_t addr;		/* in the instruction that wrote */
+	struct value from, to; /* from: len 0 where it is not known */
+};
+
 /* What is known of the values of one watch, in all processes together. */
 struct value_stats {
 	struct value current; /* after the last hit of the first process that had one */
@@ -36,19 +45,26 @@ struct value_stats {
 	 * a hit of another thread may be on its way. */
 	uint64_t unseen;
 	uint64_t unseen_first, unseen_last; /* the hits of this watch, from 1, that found it */
-	struct {
-		uint64_t time_ns; /* CLOCK_MONOTONIC */
-		pid_t pid, tid;
-		uint32_t image;
-		uint64_t addr; /* in the instruction that wrote */
-		struct value from, to;
-	} last; /* the last write; time_ns 0: none */
+	struct value_event last; /* the last write; time_ns 0: none */
 	bool has_range;
 	struct value min, max; /* of values written, where they are numbers */
 	struct value_count top[VALUES_TOP_MAX]; /* most written first */
 	size_t n_top;
 	uint64_t others; /* writes of values that found no place in top */
 };
+
+#define VALUES_HISTORY_MAX 64 /* writes that are remembered of each watch */
+
+/* The last writes of a watch. */
+struct value_history {
+	struct value_event events[VALUES_HISTORY_MAX]; /* write i, counted from 0, is in i % VALUES_HISTORY_MAX */
+	uint64_t n;				       /* writes so far */
+};
+
+size_t value_history_len(const struct value_history *history);
+
+/* The last one is 0, that before it 1, up to the length. */
+const struct value_event *value_history_event(const struct value_history *history, size_t back);
 
 struct values;
 struct value_type;
@@ -84,5 +100,8 @@ void values_add(struct values *values, const struct hit *hit);
 
 /* The picture of a watch; false: no hit of it had values. */
 bool values_stats(const struct values *values, unsigned watch, struct value_stats *out);
+
+/* Its last writes; NULL: none. They live until the next hit. */
+const struct value_history *values_history(const struct values *values, unsigned watch);
 
 #endif

@@ -77,6 +77,8 @@ see 'v = value;' "5: the source at the hottest line"
 type_keys 6
 see 'value written' "6: values"
 see '% *[0-9]* 1 *$' "with what was written"
+type_keys 6
+see '^[> ]*[0-9]*\.[0-9]\{6\}  *[0-9][0-9]*  *[12]  *[12-]  *\(drum\|fiddle\)  *pulses.c:' "6 again: the last writes"
 type_keys 7
 see 'access  *hits' "7: watches"
 type_keys 1 Enter

@@ -158,6 +158,8 @@ static struct frontend_wish type(struct model *model, const struct report *repor
 	return wish;
 }
 
+static struct value_history history;
+
 /* What the first watch held. */
 static const struct value_type counter_type = {.kind = VALUE_SIGNED, .name = "short", .size = 2};
 static const struct report_values values[7] = {{.is_known = true,
@@ -170,13 +172,29 @@ static const struct report_values values[7] = {{.is_known = true,
 		.top = {{{1, {3}}, 1000}, {{2, {0xff, 0xff}}, 300}},
 		.n_top = 2,
 		.others = 45},
+	.history = &history,
 	.writer = "update",
 	.written_ns = SECOND / 2}};
+
+/* Its last writes: more than are kept. */
+static void history_fill(void)
+{
+	history.n = VALUES_HISTORY_MAX + 3;
+	for (size_t i = 0; i < VALUES_HISTORY_MAX; i++)
+		history.events[i] = (struct value_event){.time_ns = SECOND - (VALUES_HISTORY_MAX + 2 - i) % VALUES_HISTORY_MAX * 1000000,
+			.pid = 1234,
+			.tid = 1235,
+			.image = 1,
+			.addr = i % 3 ? 0x401014 : 0x401094,
+			.from = {i % 4 ? 1 : 0, {(unsigned char)i}},
+			.to = {1, {(unsigned char)(i + 1)}}};
+}
 
 static struct model *model_filled(bool is_utf8, struct report *report)
 {
 	struct model *model = model_new(is_utf8, &eyes);
 
+	history_fill();
 	*report = fixture_full();
 	report->values = values;
 	model_size(model, 120, 40);
@@ -334,6 +352,29 @@ static void test_instructions(void **state)
 		press(model, &report, 'r');
 		assert_true(selects(model, "+0x6 "));
 		assert_false(shows(model, "src/state.c:20")); /* no hits are there */
+		model_free(model);
+		fixture_free(&report);
+	}
+}
+
+/* The last writes, in the values' view when it is asked for again. */
+static void test_history(void **state)
+{
+	(void)state;
+	for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
+		struct report report;
+		struct model *model = model_filled(is_utf8, &report);
+
+		type(model, &report, "66");
+		assert_golden_sizes("history", is_utf8, model, &report);
+		press(model, &report, 'G');
+		assert_true(selects(model, "0.437000")); /* the oldest that is kept */
+		press(model, &report, 'r');
+		assert_true(selects(model, "0.500000"));
+		press(model, &report, '\t');
+		assert_true(shows(model, "no value is known yet"));
+		press(model, &report, '6');
+		assert_true(shows(model, "value written"));
 		model_free(model);
 		fixture_free(&report);
 	}
@@ -876,6 +917,7 @@ int main(void)
 		cmocka_unit_test(test_every_size),
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_instructions_again),
+		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_search),

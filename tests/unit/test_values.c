@@ -67,6 +67,32 @@ static void test_changed_and_silent(void **state)
 	values_free(values);
 }
 
+/* The last writes are remembered, so many of them, until the watch is another one. */
+static void test_history(void **state)
+{
+	struct values *values = values_new();
+	const struct value_history *history;
+
+	(void)state;
+	assert_null(values_history(values, 0));
+	hit(values, 5, HIT_READ, 9);
+	assert_null(values_history(values, 0));
+	for (uint32_t i = 0; i < VALUES_HISTORY_MAX + 5; i++) {
+		hit(values, i % 2 ? 5 : 6, HIT_WRITE, i);
+		history = values_history(values, 0);
+		assert_int_equal(value_history_len(history), i < VALUES_HISTORY_MAX ? i + 1 : VALUES_HISTORY_MAX);
+		assert_int_equal(value_history_event(history, 0)->to.bytes[0], i);
+	}
+	assert_int_equal(value_history_event(history, VALUES_HISTORY_MAX - 1)->to.bytes[0], 5);
+	assert_int_equal(value_history_event(history, 1)->pid, 5);
+	assert_int_equal(value_history_event(history, 1)->from.bytes[0], VALUES_HISTORY_MAX + 1);
+	assert_int_equal(value_history_event(history, 1)->addr, 0x1000);
+	assert_int_equal(value_history_event(history, 1)->time_ns, time_ns);
+	values_forget(values, 0);
+	assert_null(values_history(values, 0));
+	values_free(values);
+}
+
 static void test_start(void **state)
 {
 	struct values *values = values_new();
@@ -280,6 +306,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_changed_and_silent),
+		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_among_others),
