@@ -102,12 +102,14 @@ static int zero_command(
 
 static int trace_command(struct session *session, const char *argument, struct json_object *answer, struct err *err)
 {
+	bool has_file = strncmp(argument, "on ", 3) == 0 && argument[3];
+
 	(void)answer;
 	if (strcmp(argument, "dump") == 0)
 		return session_trace_dump(session, err);
-	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
-		return err_set(err, "trace: '%s' is none of on, off, dump", argument);
-	return session_trace(session, strcmp(argument, "on") == 0, err);
+	if (!has_file && strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
+		return err_set(err, "trace: '%s' is none of on, on FILE, off, dump", argument);
+	return session_trace(session, argument[1] == 'n', has_file ? argument + 3 : NULL, err);
 }
 
 static int quit_command(
@@ -183,7 +185,7 @@ static const struct {
 	{"resume", NULL, resume_command},
 	{"zero", NULL, zero_command},
 	{"report", "FORMAT", report_command},
-	{"trace", "on|off|dump", trace_command},
+	{"trace", "on [FILE]|off|dump", trace_command},
 	{"quit", NULL, quit_command},
 };
 

@@ -211,12 +211,12 @@ static void wish_watch(struct session *session, const struct frontend_wish *wish
 	free(said);
 }
 
-static void wish_trace(struct session *session, bool on)
+static void wish_trace(struct session *session, const struct frontend_wish *wish)
 {
 	struct err err = {0};
 
 	session->frontend_ops->tell(session->frontend,
-		session_trace(session, on, &err) ? err.text : on ? "hits are traced" : "hits are not traced");
+		session_trace(session, wish->on, wish->text, &err) ? err.text : wish->on ? "hits are traced" : "hits are not traced");
 }
 
 static void take_wish(struct session *session, struct frontend_wish wish, const struct report *report)
@@ -241,7 +241,7 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 		wish_watch(session, &wish);
 		break;
 	case WISH_TRACE:
-		wish_trace(session, wish.on);
+		wish_trace(session, &wish);
 		break;
 	}
 }

@@ -91,6 +91,7 @@ struct session {
 	struct control_socket *control; /* or NULL */
 	struct trace *trace;		/* or NULL */
 	bool is_tracing, is_trace_begun;
+	char *trace_path; /* of a trace that was begun in the middle of the run; or NULL */
 	char **trace_modules; /* that the trace has told of */
 	size_t n_trace_modules;
 	unsigned n_dumps;

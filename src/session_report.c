@@ -78,7 +78,6 @@ void session_report_end(const struct session *session, struct report *report)
 {
 	if (session->options->is_followed)
 		processes_report(session, report);
-	session_report_trace(session, report);
 }
 
 /* Of what lies at an address now in the first process; for pointers. */
@@ -111,6 +110,7 @@ struct report session_report(const struct session *session, struct report_watch 
 {
 	struct engine_counts counts = {0};
 	uint64_t end_ns = session->end_ns ? session->end_ns : clock_now_ns();
+	struct report report;
 
 	if (session->engine)
 		counts = session->ops->counts(session->engine);
@@ -118,7 +118,7 @@ struct report session_report(const struct session *session, struct report_watch 
 		watches[i] = watch_report(session, i);
 		values_report(session, i);
 	}
-	return (struct report){
+	report = (struct report){
 		.profile = session->profile,
 		.code = {session_code, (void *)session},
 		.view = session->options->view,
@@ -154,7 +154,10 @@ struct report session_report(const struct session *session, struct report_watch 
 			!session->was_paused,
 		.warnings = (const char *const *)session->warnings,
 		.n_warnings = session->n_warnings,
+		.is_tracing = session->trace && session->is_tracing,
 	};
+	session_report_trace(session, &report);
+	return report;
 }
 
 /* Watched bytes are compared while the program may be writing them: that is how it stands just now. */

@@ -186,10 +186,35 @@ int session_trace_dump(struct session *session, struct err *err)
 	return result;
 }
 
-int session_trace(struct session *session, bool on, struct err *err)
+/* A trace that begins in the middle of a run. */
+static int start(struct session *session, const char *path, struct err *err)
 {
+	struct session_image *image;
+	char *own = text_copy(path);
+
+	session->own.is_traced = true;
+	session->own.trace_path = own;
+	if (session_trace_open(session, err)) {
+		session->own.is_traced = false;
+		session->own.trace_path = NULL;
+		free(own);
+		return -1;
+	}
+	session->trace_path = own;
+	LIST_FOREACH (image, &session->images, all)
+		session_trace_modules(session, image);
+	return 0;
+}
+
+int session_trace(struct session *session, bool on, const char *path, struct err *err)
+{
+	if (!session->trace && on && path)
+		return start(session, path, err);
 	if (!session->trace)
-		return err_set(err, "there is no trace: start with --trace=FILE");
+		return err_set(err, "there is no trace: start with --trace=FILE, or turn it on with a file");
+	if (path)
+		return err_set(err, "there is a trace already, to %s",
+			session->options->trace_path ? session->options->trace_path : "the standard error");
 	session->is_tracing = on;
 	return 0;
 }
@@ -209,6 +234,7 @@ void session_trace_close(struct session *session)
 void session_trace_free(struct session *session)
 {
 	trace_free(session->trace);
+	free(session->trace_path);
 	for (size_t i = 0; i < session->n_trace_modules; i++)
 		free(session->trace_modules[i]);
 	free(session->trace_modules);

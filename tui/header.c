@@ -82,8 +82,9 @@ static void run_put(struct model *model, const struct report *report)
 		: text_copy("");
 
 	put(model, 3, LINE_PLAIN,
-		text_format("%s, engine %s, %" PRIu64 " threads armed, %" PRIu64 " hits, %.0f s%s", report->end,
-			report->engine, report->threads_armed, profile_hits(report->profile), seconds, stopped));
+		text_format("%s, engine %s, %" PRIu64 " threads armed, %" PRIu64 " hits, %.0f s%s%s", report->end,
+			report->engine, report->threads_armed, profile_hits(report->profile), seconds, stopped,
+			report->is_tracing ? ", TRACED" : ""));
 	free(stopped);
 }
 

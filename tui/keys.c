@@ -56,7 +56,7 @@ static const struct key_binding bindings[] = {
 	{'+', "+", ACTION_ADD, "add a watch: search the variables, or type an expression", NULL},
 	{'e', "e", ACTION_CHANGE, "change the access of the watch", NULL},
 	{'-', "-", ACTION_CLEAR, "clear the watch; its counts stay", NULL},
-	{'t', "t", ACTION_TRACE, "trace on or off (of --trace)", NULL},
+	{'t', "t", ACTION_TRACE, "trace on or off; without --trace a file is asked for", NULL},
 	{'i', "i", ACTION_INTERVAL, "how often the screen is refreshed", NULL},
 	{'o', "o", ACTION_LOG, "what a launched program has written", NULL},
 	{'Z' - '@', "^Z", ACTION_SUSPEND, "to the shell, until fg; counting goes on", NULL},

@@ -261,6 +261,8 @@ static void sample(struct model *model, const struct report *report)
 	model->n_watches = (unsigned)(report->n_watches < WATCHES_MAX ? report->n_watches : WATCHES_MAX);
 	if (model->watch >= model->n_watches)
 		model->watch = 0;
+	model->is_traced = report->is_traced;
+	model->is_tracing = report->is_tracing;
 	texts_sample(model, report);
 	header_sample(model, report, model->now_ns);
 	if (model->n_watches)

@@ -337,9 +337,13 @@ static void act_trace(struct model *model)
 {
 	if (model->is_finished)
 		return;
-	model->is_trace_off = !model->is_trace_off;
+	if (!model->is_traced) {
+		prompt_open(&model->prompt, ACTION_TRACE, "trace to file: ", NULL, "watchprof.trace");
+		return;
+	}
+	model->is_tracing = !model->is_tracing; /* until the next sample tells */
 	model->wish.kind = WISH_TRACE;
-	model->wish.on = !model->is_trace_off;
+	model->wish.on = model->is_tracing;
 }
 
 static void act_interval(struct model *model)
@@ -485,6 +489,16 @@ static void take_file(struct model *model, const char *text)
 	model->wish.text = model->wish_text;
 }
 
+static void take_trace(struct model *model, const char *text)
+{
+	text_set(&model->wish_text, text);
+	if (!model->wish_text)
+		return;
+	model->wish.kind = WISH_TRACE;
+	model->wish.on = true;
+	model->wish.text = model->wish_text;
+}
+
 static void take_add(struct model *model, const char *text)
 {
 	char *choice = picker_choice(model, text);
@@ -524,6 +538,7 @@ static const struct {
 	{ACTION_SEARCH, take_search},	  {ACTION_FILTER, take_filter}, {ACTION_SORT, take_sort},
 	{ACTION_INTERVAL, take_interval}, {ACTION_WRITE, take_format},	{ACTION_FILE, take_file},
 	{ACTION_ADD, take_add},		  {ACTION_CHANGE, take_change},
+	{ACTION_TRACE, take_trace},
 };
 
 static void prompt_edit(struct model *model, int key)

@@ -292,7 +292,7 @@ struct model {
 	struct picker picker;
 	struct frontend_wish wish;
 	bool is_newest_due; /* a watch was asked for: show it once it is there */
-	bool is_trace_off; /* as asked for last */
+	bool is_traced, is_tracing; /* there is a trace; it is on */
 	bool was_picked;   /* the picker has been opened for a run without a watch */
 	char *wish_text;
 	char *message;

@@ -34,8 +34,9 @@ int session_pause(struct session *session, bool on, struct err *err);
 /* Begin counting anew. */
 void session_zero(struct session *session);
 
-/* Trace hits from now on, or no more; without --trace: refused. And write the ring of --flight to a file. */
-int session_trace(struct session *session, bool on, struct err *err);
+/* Trace hits from now on, or no more. path: of a trace that is to begin, in the format of --trace-format; NULL: there is
+ * one, or it is refused. And write the ring of --flight to a file. */
+int session_trace(struct session *session, bool on, const char *path, struct err *err);
 int session_trace_dump(struct session *session, struct err *err);
 
 /* End the run; why goes into the report. Takes ownership of the text. */

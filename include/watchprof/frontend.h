@@ -16,7 +16,7 @@ enum wish_kind {
 	WISH_ADD,      /* watch text, as -e does */
 	WISH_CHANGE,   /* text is EXPR:ACCESS */
 	WISH_CLEAR,    /* stop watching text */
-	WISH_TRACE,    /* trace on, or off */
+	WISH_TRACE,    /* trace on, or off; text: the file of a trace that is to begin, or NULL */
 	WISH_INTERVAL, /* refresh every interval_ns; this and the next one are the frontend's own affair */
 	WISH_SUSPEND,  /* give the terminal back to the shell for a while */
 };

@@ -87,6 +87,7 @@ struct report {
 	uint64_t max_rate;	  /* of hits of a watch in a second; 0: no limit */
 	bool is_sampled;	  /* watches were disarmed for part of the time */
 	bool is_traced;
+	bool is_tracing; /* just now */
 	uint64_t trace_hits, trace_dropped, trace_overwritten;
 	const char *end;	  /* how the target ended, or why watching stopped */
 	bool complete;		  /* every hit was counted from arming to the end */

@@ -126,6 +126,31 @@ is "quit: how it ended" "$(field "$tmp/report" end)" "ended by the control socke
 is "a paused run is not complete" "$(field "$tmp/report" complete) $(field "$tmp/report" sampled)" "no yes"
 go
 
+# A trace that begins in the middle of the run.
+target "$BIN/board"
+attach --control="$socket" -e a:w
+write_times a 3
+settled a:w 3 "trace: before it"
+matches "trace: there is none" "$(ask 'trace off')" '{"ok":false,"error":"there is no trace: *'
+matches "trace: a file that cannot be" "$(ask "trace on $tmp/no/trace")" '{"ok":false,"error":"*'
+is "trace: on, to a file" "$(ask "trace on $tmp/traced")" '{"ok":true}'
+matches "trace: there is one" "$(ask 'trace on other')" '{"ok":false,"error":"there is a trace already, to *'
+write_times a 4
+settled a:w 7 "trace: while it is on"
+ask 'trace off' >"$tmp/answer"
+write_times a 2
+settled a:w 9 "trace: while it is off"
+ask 'trace on' 'add b:w' >"$tmp/answer"
+write_times b 1
+settled b:w 1 "trace: on again"
+ask quit >"$tmp/answer"
+wait "$prof"
+is "trace: the hits that came while it was on" "$(grep -v '^#' "$tmp/traced" | cut -f 4 | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" "4 a:w 1 b:w "
+is "trace: and the report tells" "$(field "$tmp/report" trace_hits)" 5
+is "trace: it begins as others do" "$(head -n 1 "$tmp/traced"; grep -c '^# module.*/board' "$tmp/traced")" "# watchprof-trace 1
+1"
+go
+
 # What was written while nothing was watched is no change that somebody else made.
 target "$BIN/board"
 attach --control="$socket" -e a:rw -e a:w,changed

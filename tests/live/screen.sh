@@ -102,8 +102,14 @@ see "> 1 v:w  $writes hits" "every hit was counted meanwhile"
 type_keys Tab Tab w s C-u "$tmp/saved.tsv" Enter
 see 'a report of .* hits was written' "w: a report is written"
 is "and has every hit" "$(total "$tmp/saved.tsv" v:w)" "$writes"
+type_keys t C-u "$tmp/trace" Enter
+see 'TRACED' "t: a trace begins"
+type_keys t
+until_true not_shown 'TRACED'
+ok $? "t: and is off"
 type_keys q
 see 'status0' "q: status 0"
+is "the trace begins as one from the start does" "$(sed -n 's/^# watch.*\(v:w\)$/\1/p' "$tmp/trace" | head -n 1)" v:w
 shown 'ended by the user\|hits  share'
 ok $? "the report is on the terminal afterwards"
 go
@@ -216,8 +222,7 @@ echo >&9
 echo >&9
 go
 is "the target lives" $? 7
-tm kill-pane -t t
-tm -f /dev/null new-session -d -s t -x 100 -y 24 "PS1='\$ ' sh"
+tm respawn-pane -k -t t "PS1='\$ ' sh"
 settings before
 
 # --- terminals ---

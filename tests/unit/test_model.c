@@ -606,9 +606,23 @@ static void test_watch_wishes(void **state)
 	assert_string_equal(wish.text, "std::map<int, \"a\tb\">::v/16:r");
 	type(model, &report, "7jj");
 	assert_string_equal(press(model, &report, '-').text, "by_the_kernel:rw"); /* two below the second one */
+	press(model, &report, 't');
+	assert_true(shows(model, "trace to file: watchprof.trace"));
+	wish = type(model, &report, "\025a.trace\r");
+	assert_int_equal(wish.kind, WISH_TRACE);
+	assert_true(wish.on);
+	assert_string_equal(wish.text, "a.trace");
+	assert_int_equal(type(model, &report, "t\025\r").kind, WISH_NONE);
+	report.is_traced = report.is_tracing = true;
+	model_update(model, &report, 3 * SECOND);
+	assert_true(shows(model, ", TRACED"));
 	wish = press(model, &report, 't');
 	assert_int_equal(wish.kind, WISH_TRACE);
 	assert_false(wish.on);
+	assert_null(wish.text);
+	report.is_tracing = false;
+	model_update(model, &report, 4 * SECOND);
+	assert_false(shows(model, ", TRACED"));
 	assert_true(press(model, &report, 't').on);
 	model_finish(model);
 	assert_int_equal(type(model, &report, "-ew+t").kind, WISH_NONE);
