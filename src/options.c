@@ -579,7 +579,7 @@ static int check_whole(struct options *options, struct err *err)
 		return err_set(err, "%s is for a launched COMMAND: a process that runs already has its files open",
 			options->stdin_path ? "--stdin" : "--stdout");
 	/* The live screen asks for one. */
-	if (options->n_watches == 0 && !options->list_vars && (options->report || !options->pid))
+	if (options->n_watches == 0 && !options->list_vars && options->report)
 		return options_no_watch(err);
 	return 0;
 }

@@ -246,7 +246,7 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 	}
 }
 
-static void tick(struct session *session, uint64_t now_ns)
+void session_tick(struct session *session, uint64_t now_ns)
 {
 	struct report_watch watches[WATCHES_MAX];
 	struct report report;
@@ -376,7 +376,7 @@ static int take_event(struct session *session, enum engine_event event, struct e
 	case ENGINE_IMAGE:
 		session_say(session, "process %d runs a new program", note->pid);
 		session_take_exec(session, note->pid, note->image);
-		if (session_take_image(session, note->pid, note->image, err))
+		if (session_hold(session) && session_take_image(session, note->pid, note->image, err))
 			return -1;
 		session_trace_modules(session, image_find(session, note->image));
 		drop_image(session, note);
@@ -410,7 +410,7 @@ static int loop(struct session *session, struct err *err)
 
 		result = take_event(session, event, note, err);
 		if (result == 0 && now_ns >= deadline(session)) {
-			tick(session, now_ns);
+			session_tick(session, now_ns);
 			result = session_check_modules(session, err);
 		}
 	}

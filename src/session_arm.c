@@ -394,6 +394,20 @@ int session_prepare(struct session *session, struct err *err)
 	return 0;
 }
 
+int session_try(struct session *session, struct err *err)
+{
+	struct session_image *image = session_image_new(session, session->pid, 0);
+	size_t n_found;
+	int result;
+
+	image->loader = symbols_loader(image->symbols);
+	result = resolve_missing(session, image, &n_found, err);
+	if (result == 0)
+		result = plan(session, image, err);
+	session_image_free(image);
+	return result;
+}
+
 /* The same when the program may run already: what was found last and does not fit is left out. */
 static int plan_late(struct session *session, struct session_image *image, struct err *err)
 {

@@ -109,6 +109,7 @@ struct session {
 
 	pid_t pid;
 	bool is_launch;
+	bool is_held; /* the launched program waits for a watch, before it begins */
 	bool was_armed; /* something was armed at least once */
 	bool has_run;	/* the program's own code may have run: it must not be ended by us any more */
 	size_t adding; /* number of a watch that is being added, and 1; 0: none */
@@ -146,6 +147,16 @@ void session_warn(struct session *session, char *text);
 /* A line on stderr where -v asks for it. */
 void session_say(const struct session *session, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Give everybody but the target its turn: signals, limits, the trace, the control socket, the frontend. */
+void session_tick(struct session *session, uint64_t now_ns);
+
+/* Where a launched program has no watch yet, wait until the screen has given one. False: the run has been ended, and the
+ * program as well. */
+bool session_hold(struct session *session);
+
+/* Before a held program begins: could all its watches be armed, as far as that can be told? Nothing is kept. */
+int session_try(struct session *session, struct err *err);
 
 /* Begin an image of a process; its watches are pending. */
 struct session_image *session_image_new(struct session *session, pid_t pid, uint32_t id);

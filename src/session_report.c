@@ -146,7 +146,7 @@ struct report session_report(const struct session *session, struct report_watch 
 		.stopped_ns = counts.stopped_ns,
 		.output_fd = session->output_fd >= 0 ? &session->output_fd : NULL,
 		.lost = counts.lost,
-		.end = session->end ? session->end : "running",
+		.end = session->end ? session->end : session->is_held ? "waits at its start for a watch" : "running",
 		.traps_unblocked = counts.traps_unblocked,
 		.max_rate = session->options->max_rate,
 		.is_sampled = session->was_limited || session->was_paused,

@@ -73,6 +73,8 @@ static int find_everywhere(struct session *session, size_t i, struct err *err)
 	struct session_image *image;
 	struct err ignored;
 
+	if (session->is_held)
+		return session_try(session, err);
 	if (session->main_image && session->has_run && session->main_image->is_started &&
 		session_find_added(session, session->main_image, i, err))
 		return -1;

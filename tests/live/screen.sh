@@ -39,6 +39,8 @@ settings() {
 }
 settings before
 
+echo input >"$tmp/input"
+
 # --- views, keys, reports, sizes ---
 target "$BIN/pulses" "${PULSE_US:-200}"
 type_keys "clear; $WATCHPROF -i 0.1 -p $target -e v:w; echo status\$?" Enter
@@ -165,6 +167,29 @@ see '+0x[0-9a-f]*  *add \$0x1, %eax' "5 once more: instructions"
 type_keys q
 until_true not_shown 'The run has ended'
 
+# --- launched without a watch ---
+type_keys "clear; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -- $BIN/two wait; echo status\$?" Enter
+see 'Variables: [1-9]' "no -e with a command: its variables"
+[ ! -s "$tmp/output" ]
+ok $? "it has not begun"
+type_keys stdout/64 Enter
+see 'the object is\|64 bytes' "what does not fit is refused"
+type_keys + counter:w
+see '^[> ]* counter ' "a variable of it"
+type_keys Enter
+see '1500 hits' "is watched from the beginning"
+type_keys q
+see 'status0' "and it has run"
+is "and written" "$(cat "$tmp/output")" ready
+type_keys "clear; $WATCHPROF --stdout=$tmp/output -- $BIN/two; echo status\$?" Enter
+until_true shown 'Variables: [1-9]'
+type_keys Escape
+see 'waits at its start' "Esc: it waits on"
+type_keys q
+see 'status137' "q: it is killed"
+[ ! -s "$tmp/output" ]
+ok $? "and has never begun"
+
 # --- a member is chosen ---
 target "$BIN/expr-c" wait
 type_keys "clear; $WATCHPROF -i 0.1 -p $target; echo status\$?" Enter
@@ -259,7 +284,7 @@ is "LC_ALL=C: ASCII only" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/screen")" 0
 ok "$(grep -q '####' "$tmp/screen"; echo $?)" "with another bar"
 
 # --- launched programs ---
-type_keys "clear; echo input >$tmp/input; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -e counter:w -- $BIN/two wait; echo status\$?" Enter
+type_keys "clear; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -e counter:w -- $BIN/two wait; echo status\$?" Enter
 see 'The run has ended' "the target ends: the screen stays"
 see 'exited with status 0' "and tells how it ended: it has read --stdin"
 see '1500 hits' "with all hits"

@@ -245,8 +245,8 @@ static void test_targets(void **state)
 		{{"-e", "v", "--"}, "no target"},
 		{{"--report", "json"}, "no target"},
 		{{"-p", "5", "--report"}, "no watch"},
-		{{"./prog"}, "no watch"},
-		{{"--", "./prog", "-e", "v"}, "no watch"},
+		{{"--report", "./prog"}, "no watch"},
+		{{"--report", "--", "./prog", "-e", "v"}, "no watch"},
 		{{"-e", "v", "-p", "5", "./prog"}, "one of them"},
 		{{"-e", "v", "-p", "5", "--", "./prog"}, "one of them"},
 	};
