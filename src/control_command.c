@@ -176,17 +176,18 @@ static const struct {
 	const char *argument; /* what it is called in messages; NULL: there is none */
 	int (*run)(struct session *session, const char *argument, struct json_object *answer,
 		struct err *err);
+	bool is_long; /* it changes nothing, and may take long */
 } commands[] = {
-	{"list", NULL, list_command},
-	{"add", "WATCH", add_command},
-	{"change", "EXPR:ACCESS", change_command},
-	{"clear", "WATCH", clear_command},
-	{"pause", NULL, pause_command},
-	{"resume", NULL, resume_command},
-	{"zero", NULL, zero_command},
-	{"report", "FORMAT", report_command},
-	{"trace", "on [FILE]|off|dump", trace_command},
-	{"quit", NULL, quit_command},
+	{"list", NULL, list_command, false},
+	{"add", "WATCH", add_command, false},
+	{"change", "EXPR:ACCESS", change_command, false},
+	{"clear", "WATCH", clear_command, false},
+	{"pause", NULL, pause_command, false},
+	{"resume", NULL, resume_command, false},
+	{"zero", NULL, zero_command, false},
+	{"report", "FORMAT", report_command, true},
+	{"trace", "on [FILE]|off|dump", trace_command, false},
+	{"quit", NULL, quit_command, false},
 };
 
 static int unknown_command(const char *name, size_t len, struct err *err)
@@ -216,6 +217,17 @@ static int command_run(
 		return commands[i].run(session, argument, answer, err);
 	}
 	return unknown_command(line, len, err);
+}
+
+bool control_is_long(const char *line)
+{
+	size_t len = strcspn(line, " ");
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strlen(commands[i].name) == len && strncmp(line, commands[i].name, len) == 0)
+			return commands[i].is_long;
+	}
+	return false;
 }
 
 char *control_answer(struct session *session, const char *line)

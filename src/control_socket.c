@@ -1,6 +1,7 @@
 /* control_socket.c owns the control socket and its clients. It understands no command. */
 #include "watchprof/control_socket.h"
 
+#include "session_private.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
@@ -9,11 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define CLIENTS_MAX  16
 #define LINE_MAX_LEN 65536       /* of a command */
+#define PATIENCE_S   10
 #define UNSENT_MAX   (64U << 20) /* of answers that a client does not read */
 
 /* Bytes on their way. */
@@ -25,6 +28,7 @@ struct bytes {
 struct client {
 	int fd;
 	bool is_ended; /* it sends no more */
+	uint64_t job;  /* of session_writer_begin(), which answers; 0: none */
 	struct bytes in, out;
 };
 
@@ -164,17 +168,53 @@ static bool client_read(struct client *client)
 	return true;
 }
 
-static bool client_write(struct client *client)
+/* flags: MSG_DONTWAIT, or to wait for the reader, as long as the socket's timeout allows. */
+static bool client_write(struct client *client, int flags)
 {
+	size_t sent = 0;
 	ssize_t n = 0;
 
-	while (client->out.len > 0) {
-		n = send(client->fd, client->out.at, client->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n < 0)
-			break;
-		bytes_drop(&client->out, (size_t)n);
+	while (sent < client->out.len && n >= 0) {
+		n = send(client->fd, client->out.at + sent, client->out.len - sent, flags | MSG_NOSIGNAL);
+		sent += n > 0 ? (size_t)n : 0;
 	}
+	bytes_drop(&client->out, sent);
 	return n >= 0 || errno == EAGAIN || errno == EINTR;
+}
+
+static void client_answer(struct client *client, struct session *session, const char *line)
+{
+	char *answer = control_answer(session, line);
+
+	bytes_append(&client->out, answer, strlen(answer));
+	bytes_append(&client->out, "\n", 1);
+	free(answer);
+}
+
+/* In a process that may wait, for a reader that is not too slow. The line is the first one that came in. */
+static char *answer_apart(struct session *session, const void *what)
+{
+	struct client client = *(const struct client *)what;
+	struct timeval patience = {.tv_sec = PATIENCE_S};
+
+	setsockopt(client.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	client_answer(&client, session, client.in.at);
+	client_write(&client, 0);
+	return NULL;
+}
+
+/* Have the first line answered apart from the run. False: not now. */
+static bool client_put_off(struct client *client, struct session *session)
+{
+	int begun = session_writer_begin(session, answer_apart, client, NULL);
+
+	if (begun > 0) {
+		client->job = session_writer_job(session);
+		client->out.len = 0; /* it is sent there */
+	} else if (begun < 0) {
+		client_answer(client, session, client->in.at);
+	}
+	return begun != 0;
 }
 
 /* Answer every whole line. */
@@ -182,28 +222,38 @@ static void client_obey(struct client *client, struct session *session)
 {
 	char *end;
 
-	while (client->in.len > 0 && (end = memchr(client->in.at, '\n', client->in.len))) {
-		char *answer;
-
+	while (!client->job && client->in.len > 0 && (end = memchr(client->in.at, '\n', client->in.len))) {
 		*end = '\0';
 		if (end > client->in.at && end[-1] == '\r')
 			end[-1] = '\0';
-		answer = control_answer(session, client->in.at);
-		bytes_append(&client->out, answer, strlen(answer));
-		bytes_append(&client->out, "\n", 1);
-		free(answer);
+		if (!control_is_long(client->in.at)) {
+			client_answer(client, session, client->in.at);
+		} else if (!client_put_off(client, session)) {
+			*end = '\n';
+			return;
+		}
 		bytes_drop(&client->in, (size_t)(end + 1 - client->in.at));
 	}
+}
+
+static bool client_has_line(const struct client *client)
+{
+	return client->in.len > 0 && memchr(client->in.at, '\n', client->in.len);
 }
 
 /* False: the client is done with, or not to be helped. */
 static bool client_serve(struct client *client, struct session *session)
 {
+	if (client->job && client->job == session_writer_job(session))
+		return true;
+	client->job = 0;
 	if (!client_read(client))
 		return false;
 	client_obey(client, session);
-	return client_write(client) && client->in.len < LINE_MAX_LEN &&
-	       client->out.len < UNSENT_MAX && !(client->is_ended && client->out.len == 0);
+	if (client->job)
+		return true;
+	return client_write(client, MSG_DONTWAIT) && client->in.len < LINE_MAX_LEN &&
+	       client->out.len < UNSENT_MAX && !(client->is_ended && client->out.len == 0 && !client_has_line(client));
 }
 
 void control_socket_serve(struct control_socket *control, struct session *session)
@@ -232,7 +282,7 @@ void control_socket_close(struct control_socket *control)
 		st.st_ino == control->inode)
 		unlink(control->path);
 	for (size_t i = 0; i < control->n_clients; i++) {
-		client_write(&control->clients[i]);
+		client_write(&control->clients[i], MSG_DONTWAIT);
 		client_free(&control->clients[i]);
 	}
 	close(control->fd);

@@ -5,6 +5,7 @@
 #include "watchprof/dr.h"
 #include "watchprof/dr_probe.h"
 #include "watchprof/engine.h"
+#include "watchprof/hit_cpu.h"
 #include "watchprof/hit_values.h"
 #include "watchprof/procfs.h"
 #include "watchprof/registers.h"
@@ -56,6 +57,7 @@ struct engine {
 	unsigned stack;
 	struct stack_reader *reader;
 	struct waiting waiting;
+	bool has_cpu;	     /* hits tell their processor */
 	bool has_processors; /* more than one: it may pay to wait awake */
 	struct thread *held; /* stopped until the next call of next() */
 	int held_sig;
@@ -239,6 +241,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 	engine->tracees = tracees_new(target->is_followed);
 	LIST_INIT(&engine->processes);
 	engine->stack = target->stack;
+	engine->has_cpu = target->has_cpu;
 	engine->reader = stack_reader_new();
 	engine->has_processors = sys_processors() > 1;
 	if (target->pid) {
@@ -398,7 +401,7 @@ static void hit_caller(struct process *process, const struct user_regs_struct *r
 
 /* Where the thread stands, and who called. The watched bytes are read together with its stack. */
 static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
-	const struct hit_pieces *values, struct hit *hit)
+	struct hit_pieces *values, struct hit *hit)
 {
 	bool has_values;
 
@@ -412,7 +415,7 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 		hit_caller(process, regs, hit);
 		has_values = values->n && hit_pieces_read(process->pid, hit->tid, values);
 	}
-	hit->n_values = has_values ? (uint8_t)values->n : 0;
+	hit_cpu_take(values, has_values, process->pid, hit);
 }
 
 /* What a trap was: the slots that fired, of which image. */
@@ -445,14 +448,18 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
 	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
 	hit->is_alone = tracees_count(engine->tracees) == 1;
-	hit->n_values = 0;
+	hit->n_values = hit->cpu = 0;
 	hit_pieces_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
+	if (engine->has_cpu)
+		hit_cpu_plan(&thread_mark(event->thread)->rseq, event->tid, &values);
 	if ((is_data || engine->stack > 0 || trap->sig) && sys_regs_get(event->tid, &regs) == 0) {
 		hit_path(engine, process, &regs, &values, hit);
 		has_shot = is_data;
 		if (is_data)
 			access_shoot(process_accesses(process), event->tid, &regs,
 				hit->n_frames > 1 ? hit->frames[1] : 0, &shot);
+	} else if (values.rseq) {
+		hit_cpu_take(&values, values.n && hit_pieces_read(process->pid, event->tid, &values), process->pid, hit);
 	}
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, trap->sig);

@@ -233,6 +233,12 @@ void guardian_forget(struct guardian *guardian, pid_t pid)
 	guardian_watch(guardian, -pid);
 }
 
+void guardian_leave(struct guardian *guardian)
+{
+	close(guardian->fd);
+	guardian->fd = -1;
+}
+
 void guardian_free(struct guardian *guardian)
 {
 	if (!guardian)

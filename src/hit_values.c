@@ -1,4 +1,4 @@
-/* hit_values.c owns what is read of the watched bytes at a hit. It compares nothing. */
+/* hit_values.c owns what is read together at a hit. It compares nothing. */
 #include "watchprof/hit_values.h"
 
 #include "watchprof/sys.h"
@@ -21,6 +21,7 @@ void hit_pieces_plan(const struct dr_image *dr, uint64_t watches, struct hit *hi
 		out->remote[out->n++] = (struct iovec){(void *)(uintptr_t)addr, len};
 		out->len += len;
 	}
+	out->n_values = out->n;
 }
 
 bool hit_pieces_read(pid_t pid, pid_t tid, const struct hit_pieces *values)

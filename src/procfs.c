@@ -58,6 +58,26 @@ bool procfs_status(pid_t tid, struct procfs_status *out)
 	return out->tgid != 0;
 }
 
+/* Field 39 of /proc/TID/stat (proc(5)). The second, the name in parentheses, may hold anything; none of the others
+ * holds a parenthesis. */
+#define STAT_PROCESSOR 39
+
+int procfs_processor(pid_t tid)
+{
+	char text[2048], *at;
+	FILE *file = proc_open(tid, "stat");
+	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	int processor;
+
+	if (file)
+		fclose(file);
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < STAT_PROCESSOR; field++)
+		at = strchr(at + 1, ' ');
+	return at && sscanf(at, "%d", &processor) == 1 ? processor : -1;
+}
+
 pid_t *procfs_threads(pid_t pid, size_t *n)
 {
 	char path[64];

@@ -115,23 +115,13 @@ void session_end(struct session *session, char *why)
 	session->is_done = true;
 }
 
-/* SIGUSR1: write the reports now. They fail alone: the run goes on, and the last ones tell. */
-static void reports_now(struct session *session)
-{
-	struct err err;
-	size_t n;
-
-	if (session_report_files(session, &n, &err))
-		session_warn(session, text_copy(err.text));
-}
-
 /* Signals that do not end the run. */
 static bool take_request(struct session *session, int sig)
 {
 	struct err err;
 
 	if (sig == SIGUSR1 && session->engine)
-		reports_now(session);
+		session_write_files(session);
 	if (sig == SIGUSR2 && session->options->flight && session_trace_dump(session, &err))
 		session_warn(session, text_copy(err.text));
 	return sig == SIGPIPE || sig == SIGUSR1 || sig == SIGUSR2;
@@ -173,20 +163,6 @@ static void tell_masks(struct session *session)
 	session->is_mask_told = true;
 	session_warn(session, text_copy("a thread had SIGTRAP blocked at a hit: its signal mask was put back, but a handler "
 					"that the program had for SIGTRAP is lost (the kernel resets it)"));
-}
-
-/* A report in the middle of a run, or after it. */
-static void wish_report(struct session *session, const struct frontend_wish *wish, const struct report *report)
-{
-	struct err err = {0};
-	char *said;
-
-	if (report_save(wish->text, wish->format, report, &err))
-		said = text_copy(err.text);
-	else
-		said = text_format("a report of %" PRIu64 " hits was written to %s", profile_hits(report->profile), wish->text);
-	session->frontend_ops->tell(session->frontend, said);
-	free(said);
 }
 
 /* What is asked of the watches, and what came of it. */
@@ -233,7 +209,7 @@ static void take_wish(struct session *session, struct frontend_wish wish, const 
 		session_zero(session);
 		break;
 	case WISH_REPORT:
-		wish_report(session, &wish, report);
+		session_write_wish(session, &wish, report);
 		break;
 	case WISH_ADD:
 	case WISH_CHANGE:
@@ -256,6 +232,7 @@ void session_tick(struct session *session, uint64_t now_ns)
 	tell_masks(session);
 	session_limit_tick(session, now_ns);
 	session_trace_tick(session);
+	session_writer_tick(session);
 	if (session->control)
 		control_socket_serve(session->control, session);
 	if (session->signal && now_ns >= session->grace_ns && !session->is_done)
@@ -471,6 +448,7 @@ static int open_attach(struct session *session, struct err *err)
 	uint64_t image;
 	struct target target = {.pid = session->options->pid,
 		.is_followed = session->options->is_followed,
+		.has_cpu = session->options->is_traced,
 		.stack = session->options->stack};
 	struct procfs_status status;
 
@@ -550,6 +528,7 @@ static int open_launch(struct session *session, const sigset_t *mask, struct err
 	struct target target = {.command = session->options->command,
 		.mask = mask,
 		.is_followed = session->options->is_followed,
+		.has_cpu = session->options->is_traced,
 		.stack = session->options->stack};
 
 	if (files_open(session, &target, err))
@@ -621,7 +600,7 @@ static void screen_stay(struct session *session, const struct report *report)
 	do {
 		wish = session->frontend_ops->tick(session->frontend, report, clock_now_ns());
 		if (wish.kind == WISH_REPORT)
-			wish_report(session, &wish, report);
+			session_write_wish(session, &wish, report);
 	} while (wish.kind != WISH_QUIT && poll(&signals, 1, TICK_NS / 1000000) <= 0);
 }
 
@@ -672,6 +651,7 @@ static int close_and_report(struct session *session, struct err *err)
 	session->engine = NULL;
 	guardian_free(session->guardian);
 	session->guardian = NULL;
+	session_writer_wait(session);
 	session_trace_close(session);
 	session_report_trace(session, &report);
 	screen_stay(session, &report);
@@ -701,6 +681,7 @@ static void abandon(struct session *session)
 
 static void session_fini(struct session *session)
 {
+	session_writer_wait(session);
 	control_socket_close(session->control);
 	session_trace_free(session);
 	for (size_t i = 0; i < session->options->n_watches; i++)

@@ -89,6 +89,9 @@ struct session {
 	struct engine *engine;
 	struct guardian *guardian;
 	struct control_socket *control; /* or NULL */
+	struct session_writer *writer;	/* or NULL */
+	uint64_t n_writers;		/* that there ever were */
+	bool is_report_due;		/* SIGUSR1 came while it was at work */
 	struct trace *trace;		/* or NULL */
 	bool is_tracing, is_trace_begun;
 	char *trace_path; /* of a trace that was begun in the middle of the run; or NULL */
@@ -261,6 +264,25 @@ void session_compare(struct session *session);
 /* The state of the run as a report, which points into the session. watches has room for
  * all of them. */
 struct report session_report(const struct session *session, struct report_watch *watches);
+
+/* Do some work on a copy of the run as it is now, in a process of its own. It returns a line that tells what came of
+ * it, owned by the caller, or NULL; done, which may be NULL, gets that at a tick (NULL as well where the process was
+ * killed). The watched bytes are compared first: while the program may be writing them, that is how it stands just now.
+ * 1: it has begun; 0: another one is at work; -1: there can be no such process, and the caller does the work. */
+typedef char *writer_fn(struct session *session, const void *what);
+typedef void writer_done_fn(struct session *session, const char *said);
+int session_writer_begin(struct session *session, writer_fn *work, const void *what, writer_done_fn *done);
+
+/* The number of the work that is being done; 0: none. */
+uint64_t session_writer_job(const struct session *session);
+void session_writer_tick(struct session *session);
+
+/* Wait until it has done its work. */
+void session_writer_wait(struct session *session);
+
+/* Write the reports that have files (SIGUSR1); or the one that a user of the screen wants, also after the run. */
+void session_write_files(struct session *session);
+void session_write_wish(struct session *session, const struct frontend_wish *wish, const struct report *report);
 
 /* Tell a report of the trace as it stands. */
 void session_report_trace(const struct session *session, struct report *report);

@@ -160,14 +160,10 @@ struct report session_report(const struct session *session, struct report_watch 
 	return report;
 }
 
-/* Watched bytes are compared while the program may be writing them: that is how it stands just now. */
 static struct report report_now(struct session *session, struct report_watch *watches)
 {
-	struct report report;
+	struct report report = session_report(session, watches);
 
-	if (session->main_image && !session->has_exited)
-		session_compare(session);
-	report = session_report(session, watches);
 	session_report_end(session, &report);
 	return report;
 }

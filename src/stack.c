@@ -22,7 +22,7 @@
 #define PIECES_MAX  32
 #define NEEDS_MAX   1024 /* a power of two */
 #define DECAY_SHIFT 4
-#define ALSO_MAX    4
+#define ALSO_MAX    5
 
 struct stack_reader {
 	/* What is read with the next path's stack. */

@@ -478,7 +478,8 @@ void trace_hit(struct trace *trace, const struct hit *hit, const struct trace_va
 	struct trace_record record = {
 		.time_ns = hit->time_ns > trace->start_ns ? hit->time_ns - trace->start_ns : 0,
 		.watches = hit->watches,
-		.kind = hit->kind};
+		.kind = hit->kind,
+		.cpu = hit->cpu};
 
 	trace->counts.hits++;
 	if (is_full(trace)) {

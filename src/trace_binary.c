@@ -73,7 +73,7 @@ static const struct {
 	{"H", "hit: nanoseconds since the last hit (zigzag), thread, watches (bit set), kind (bit "
 	      "set: 1 read 2 write "
 	      "4 execute 8 read unknown 16 write unknown), path, old length and bytes, new length "
-	      "and bytes"},
+	      "and bytes, 1 + processor or 0"},
 	{"D", "hits that were dropped here"},
 	{"E", "end: hits, dropped, overwritten, why text"},
 };
@@ -213,6 +213,7 @@ static void binary_hit(
 	bytes_put(out, values->old, values->n_old);
 	put_number(out, values->n_new);
 	bytes_put(out, values->new, values->n_new);
+	put_number(out, record->cpu);
 	out->at[begin - 1] = (char)(out->len - begin); /* below 128 */
 	tables->last_ns = record->time_ns;
 }

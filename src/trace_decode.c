@@ -240,6 +240,8 @@ static void take_hit(struct decoder *decoder)
 	get_bytes(decoder, record.values.old, record.values.n_old);
 	record.values.n_new = (uint8_t)get_below(decoder, TRACE_VALUE_MAX);
 	get_bytes(decoder, record.values.new, record.values.n_new);
+	/* Traces of before had no such field. */
+	record.cpu = decoder->at < decoder->record.len ? (uint16_t)get_below(decoder, UINT16_MAX) : 0;
 	decoder->is_bad |= record.thread >= tables->n_threads || record.path >= tables->n_paths;
 	if (decoder->is_bad)
 		return;

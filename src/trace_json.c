@@ -165,7 +165,10 @@ static void json_hit(
 	bytes_format(out, "{\"type\":\"hit\",\"time\":%" PRIu64 ",\"pid\":%d,\"tid\":%d,\"comm\":",
 		record->time_ns, thread->pid, thread->tid);
 	bytes_text(out, thread->json);
-	bytes_text(out, ",\"cpu\":null,\"watches\":[");
+	if (record->cpu)
+		bytes_format(out, ",\"cpu\":%d,\"watches\":[", record->cpu - 1);
+	else
+		bytes_text(out, ",\"cpu\":null,\"watches\":[");
 	for (uint64_t left = record->watches; left; left &= left - 1) {
 		const char *json = tables->watch_json[__builtin_ctzll(left)];
 

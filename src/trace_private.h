@@ -26,6 +26,9 @@ struct trace_loc {
 	uint32_t line;
 	bool is_entry; /* see struct loc; not in the file */
 	char *function, *file, *module; /* or NULL */
+	char **inlined; /* what is inlined there, innermost first */
+	size_t n_inlined;
+	bool is_signal; /* a frame that the kernel made; not in the file */
 	char *text;			/* escaped: function+0x12 */
 	char *json;			/* an object */
 };
@@ -48,6 +51,7 @@ struct trace_record {
 	uint64_t watches;
 	uint32_t thread, path; /* numbers in the tables */
 	uint8_t kind;
+	uint16_t cpu; /* 1 + the number; 0: not known */
 	struct trace_values values;
 };
 

@@ -121,7 +121,11 @@ static void text_hit(
 	bytes_format(out, "%" PRIu64 ".%09" PRIu64 "\t", record->time_ns / (uint64_t)NS_PER_S,
 		record->time_ns % (uint64_t)NS_PER_S);
 	bytes_text(out, thread->text);
-	bytes_format(out, "-%d\t-\t", thread->tid);
+	bytes_format(out, "-%d\t", thread->tid);
+	if (record->cpu)
+		bytes_format(out, "%d\t", record->cpu - 1);
+	else
+		bytes_text(out, "-\t");
 	for (uint64_t left = record->watches; left; left &= left - 1) {
 		const char *text = tables->watch_text[__builtin_ctzll(left)];
 

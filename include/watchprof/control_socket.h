@@ -5,6 +5,8 @@
 
 #include "watchprof/err.h"
 
+#include <stdbool.h>
+
 struct control_socket;
 struct session;
 
@@ -17,6 +19,9 @@ void control_socket_serve(struct control_socket *socket, struct session *session
 
 /* Say farewell to clients and remove the socket. NULL is fine. */
 void control_socket_close(struct control_socket *socket);
+
+/* Does a command take so long that it is better done apart from the run? */
+bool control_is_long(const char *line);
 
 /* One command; its answer, a line without the newline, is the caller's. */
 char *control_answer(struct session *session, const char *line);

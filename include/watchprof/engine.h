@@ -24,6 +24,7 @@ struct target {
 	int input_fd, output_fd; /* of a launched program, errors included; -1: it has ours */
 	bool is_followed;	/* forked children, too */
 	unsigned stack;		/* frames wanted per hit; 0: only the instruction pointer */
+	bool has_cpu;		/* hits tell their processor */
 };
 
 enum engine_event {

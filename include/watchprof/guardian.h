@@ -30,6 +30,9 @@ void guardian_watch(struct guardian *guardian, pid_t pid);
 /* It has ended; its id may be another's soon. NULL guardian: nothing. */
 void guardian_forget(struct guardian *guardian, pid_t pid);
 
+/* In a process that the worker has forked: it is no worker, so that the worker's death is noticed while it lives. */
+void guardian_leave(struct guardian *guardian);
+
 /* Nothing is traced any more. NULL guardian: nothing. */
 void guardian_free(struct guardian *guardian);
 

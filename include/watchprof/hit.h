@@ -46,6 +46,7 @@ struct hit {
 	uint8_t kind;	  /* set of enum hit_kind */
 	uint8_t path;	  /* enum hit_path */
 	uint16_t n_frames;
+	uint16_t cpu; /* 1 + the number of the processor; 0: not known, or not asked for */
 	/* frames[0]: the saved instruction pointer: behind the access, or the instruction itself where is_at.
 	 * Then return addresses, innermost first. */
 	uint64_t frames[STACK_DEPTH_MAX];

@@ -11,10 +11,17 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The watched bytes to be read, into the values of a hit. */
+struct thread_rseq;
+
+/* What is to be read at a hit: the watched bytes, into its values, and behind them, if hit_cpu_plan() is called, the
+ * processor. */
+#define HIT_PIECES_MAX (HIT_VALUES_MAX + 1)
 struct hit_pieces {
-	struct iovec local[HIT_VALUES_MAX], remote[HIT_VALUES_MAX];
+	struct iovec local[HIT_PIECES_MAX], remote[HIT_PIECES_MAX];
 	size_t n, len;
+	size_t n_values; /* of n */
+	struct thread_rseq *rseq; /* NULL: the processor is not wanted */
+	int32_t cpu;
 };
 
 /* Those of the watches that are, or may be, hit: as many as a hit has room for. The hit must live as long. */

@@ -23,6 +23,9 @@ struct procfs_status {
 /* Returns false where there is no such thread. */
 bool procfs_status(pid_t tid, struct procfs_status *out);
 
+/* The processor that a thread runs on, or ran on last; -1: not known. */
+int procfs_processor(pid_t tid);
+
 /* The threads of a process now: an array the caller frees, its length in *n; NULL and 0 if
  * the process is gone. */
 pid_t *procfs_threads(pid_t pid, size_t *n);

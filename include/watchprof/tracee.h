@@ -5,6 +5,7 @@
 #define WATCHPROF_TRACEE_H
 
 #include "watchprof/err.h"
+#include "watchprof/hit_cpu.h"
 #include "watchprof/thread_image.h"
 #include "watchprof/trap_mask.h"
 
@@ -26,6 +27,7 @@ struct thread_mark {
 	bool is_spared;	     /* tracees_stop() lets it run */
 	void *own;	     /* what an engine keeps of it; of a thread that is gone, the engine finds it by itself */
 	struct trap_mask trap_mask;
+	struct thread_rseq rseq;
 	/* A hit before a change of the registers, reported after it: the slots that fired (0: none is under
 	 * way), and the registers that they are of. */
 	uint64_t noted_dr6;

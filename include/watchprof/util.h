@@ -34,6 +34,9 @@ void die_hook_pop(void);
 /* Run and forget all hooks; for die() and for handlers of deadly signals. */
 void die_hooks_run(void);
 
+/* Forget all hooks, in a forked child: what they undo is its parent's. */
+void die_hooks_forget(void);
+
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_now_ns(void);
 

@@ -35,6 +35,11 @@ test_hits() {
 	[ "$(hits "$(ask list)" "$1")" = "$2" ]
 }
 
+# has_children PID COUNT
+has_children() {
+	[ "$(grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null | grep -c .)" -eq "$2" ]
+}
+
 target "$BIN/board" 2
 attach --control="$socket" -e v:w -e a:w
 echo start >&9
@@ -226,6 +231,33 @@ wait "$prof"
 is "SIGUSR1: status" $? 0
 is "SIGUSR1: standard output has one report behind the other" "$(sed -n 's/^# end\t//p' "$tmp/said" | tr '\n' ' ')" \
 	"running ended by the control socket "
+go
+
+# A report that nobody reads, as the pipe is full: the target goes on, and commands are obeyed, until it is read.
+target "$BIN/board"
+mkfifo "$tmp/full"
+exec 8<>"$tmp/full"
+head -c 65536 /dev/zero >&8
+"$WATCHPROF" -q --report=tsv --control="$socket" -p "$target" -e a:w >"$tmp/full" 8>&- 9>&- &
+prof=$!
+pids="$pids $prof"
+ask list >/dev/null 8>&-
+write_times a 4
+kill -USR1 "$prof"
+until_true has_children "$prof" 3
+write_times a 5
+settled a:w 9 "a report under way: hits are counted" 8>&-
+ask quit >/dev/null 8>&-
+cat "$tmp/full" 8>&- >"$tmp/said" &
+reader=$!
+pids="$pids $reader"
+until_true test -s "$tmp/said"
+exec 8>&-
+wait "$prof"
+is "a report under way: status" $? 0
+wait "$reader"
+is "a report under way: both come, in order" "$(tr -d '\0' <"$tmp/said" | sed -n 's/^# \(end\|hits\)\t//p' | tr '\n' ' ')" \
+	"4 running 9 ended by the control socket "
 go
 
 # Many more hits than the limit: about its number in each second, and it says so.

@@ -31,6 +31,21 @@ is "text: its end" "$(tail -n 1 "$tmp/trace")" "# end	the target exited with sta
 is "the report tells of the trace" "$(field "$tmp/report" trace_hits) $(field "$tmp/report" trace_dropped)" "1500 0"
 is "the counts are the same" "$(field "$tmp/report" hits)" 1500
 
+# The program writes to v on which processor it is. Threads without a struct rseq are asked for in /proc.
+for tunable in 1 0; do
+	for stack in 0 32; do
+		launch -e v:w --stack=$stack --trace="$tmp/roams" -- env GLIBC_TUNABLES=glibc.pthread.rseq=$tunable "$BIN/roams"
+		is "processors, struct rseq $tunable, --stack=$stack: status" $? 0
+		is "processors, struct rseq $tunable, --stack=$stack: each hit has its own" \
+			"$(awk -F '\t' '/^#/ { next } { n++; same += $3 == $7 } END { print n - same, (n > 0) }' "$tmp/roams")" "0 1"
+	done
+done
+launch -e roam:x --stack=0 --trace="$tmp/roams" -- "$BIN/roams"
+is "processors: of calls" "$(awk -F '\t' '/^#/ { next } { print $3 }' "$tmp/roams" | grep -c '^[0-9]')" 2
+launch -e v:w --trace="$tmp/roams" --trace-format=binary -- "$BIN/roams"
+"$WATCHPROF" --decode "$tmp/roams" --trace-format=json >"$tmp/json"
+is "processors: in JSON" "$(sed -n 's/.*"cpu":\([0-9]*\),.*"new_value":"\([0-9]*\)".*/\1 \2/p' "$tmp/json" | awk '$1 == $2 { n++ } END { print (n > 0 && n == NR) }')" 1
+
 launch -e counter:w --trace="$tmp/binary" --trace-format=binary --trace-stack -- "$BIN/two"
 rm -f "$tmp/moved"
 mv "$tmp/binary" "$tmp/moved"

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -315,13 +316,6 @@ int sys_siginfo_set(pid_t tid, const siginfo_t *info)
 	return result;
 }
 
-int sys_rseq_get(pid_t tid, struct sys_rseq *out)
-{
-	(void)tid;
-	*out = (struct sys_rseq){0};
-	return 0;
-}
-
 int sys_eventmsg_get(pid_t tid, unsigned long *message)
 {
 	struct fake_thread *t;
@@ -350,6 +344,21 @@ int sys_sigmask_set(pid_t tid, uint64_t mask)
 	if (result == 0)
 		t->blocked = mask;
 	return result;
+}
+
+int sys_rseq_get(pid_t tid, struct sys_rseq *out)
+{
+	struct fake_thread *t;
+	int result = begin_stopped(FAKE_RSEQ, tid, 0, 0, &t);
+
+	if (result == 0)
+		*out = (struct sys_rseq){.addr = t->rseq};
+	return result;
+}
+
+int procfs_processor(pid_t tid)
+{
+	return fake_thread(tid)->processor;
 }
 
 /* The report that a wait gives next; fake.n_reports: none. */
@@ -499,10 +508,33 @@ int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
 	return -EIO;
 }
 
+/* The thread whose struct rseq has its cpu_id at an address: at offset 4. */
+static const struct fake_thread *rseq_owner(pid_t pid, uint64_t addr)
+{
+	for (size_t i = 0; i < fake.n_threads; i++) {
+		const struct fake_thread *t = &fake.threads[i];
+
+		if (t->is_alive && t->pid == pid && t->rseq && t->rseq + 4 == addr)
+			return t;
+	}
+	return NULL;
+}
+
 ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
 {
-	(void)pid, (void)local, (void)remote, (void)n;
-	return -EFAULT;
+	size_t got = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fake_thread *t = rseq_owner(pid, (uint64_t)(uintptr_t)remote[i].iov_base);
+
+		if (!t && !fake.has_memory)
+			return got ? (ssize_t)got : -EFAULT;
+		memset(local[i].iov_base, 0, local[i].iov_len);
+		if (t)
+			memcpy(local[i].iov_base, &t->cpu_id, sizeof(t->cpu_id));
+		got += local[i].iov_len;
+	}
+	return (ssize_t)got;
 }
 
 int sys_memory_open(pid_t pid)

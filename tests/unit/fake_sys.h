@@ -40,6 +40,7 @@ enum fake_request {
 	FAKE_SIGINFO,
 	FAKE_EVENTMSG,
 	FAKE_SIGMASK,
+	FAKE_RSEQ,
 	FAKE_TASKS, /* procfs_threads() */
 	FAKE_REQUESTS,
 };
@@ -63,6 +64,9 @@ struct fake_thread {
 	char state; /* 0: told from the rest */
 	const char *name;
 	uint64_t dr[8];    /* as PTRACE_PEEKUSER shows them */
+	uint64_t rseq;	   /* its struct rseq; 0: it has none */
+	int32_t cpu_id;	   /* in that */
+	int processor;	   /* in its stat */
 	uint64_t live_dr7; /* what is really armed */
 	unsigned reserved; /* bit n: the address of slot n was set once */
 	unsigned len[4];   /* of each slot when it was last enabled */
@@ -109,6 +113,7 @@ struct fake {
 	bool by_list;           /* waits look at threads in order of creation, not of events */
 	uid_t euid;
 	int ptrace_scope;
+	bool has_memory; /* zeros, for sys_memory_gather(); a struct rseq is there always */
 	bool adopts; /* an unknown tid may be seized: it becomes a process */
 	/* -errno of sys_launch(); errno of its exec, or -1: the test says what happens. */
 	int launch_result, exec_result;

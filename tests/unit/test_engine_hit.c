@@ -112,6 +112,99 @@ static void test_path_without_memory(void **state)
 	engine_end(engine);
 }
 
+static struct engine *engine_with_cpu(void)
+{
+	struct target target = {.pid = P, .has_cpu = true};
+	struct engine *engine;
+	struct err err;
+	pid_t pid;
+
+	fake_process(P, 2);
+	engine = engine_dr.open(&target, &pid, &err);
+	assert_non_null(engine);
+	fake.has_memory = true;
+	fake_thread(P)->rseq = 0x7000;
+	fake_thread(P)->cpu_id = 3;
+	fake_thread(P)->processor = 7; /* it has moved on, the access was before */
+	fake_thread(P + 1)->processor = 5;
+	return engine;
+}
+
+static size_t count_requests(enum fake_request what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fake.n_requests; i++)
+		n += fake.requests[i].what == what;
+	return n;
+}
+
+/* The processor of a hit of thread tid; -1: it is not known. */
+static int hit_cpu(struct engine *engine, pid_t tid)
+{
+	struct engine_note note;
+
+	fake_hit(tid, 1);
+	assert_int_equal(engine_next(engine, &note), ENGINE_HIT);
+	assert_int_equal(note.hit.tid, tid);
+	return note.hit.cpu - 1;
+}
+
+/* From the thread's struct rseq, which is asked for once; without one, from its stat. */
+static void test_processor(void **state)
+{
+	static const struct span spans[] = {{A, 8, ACCESS_READ_WRITE}, {0x401000, 1, ACCESS_EXECUTE}};
+	struct engine *engine;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(spans); i++) {
+		fake_reset();
+		engine = engine_with_cpu();
+		arm_spans(engine, &spans[i], 1);
+		for (int k = 0; k < 10; k++)
+			assert_int_equal(hit_cpu(engine, P), 3);
+		assert_int_equal(count_requests(FAKE_RSEQ), 1);
+		for (int k = 0; k < 10; k++)
+			assert_int_equal(hit_cpu(engine, P + 1), 5);
+		assert_int_equal(count_requests(FAKE_RSEQ), 4);
+		engine_end(engine);
+	}
+}
+
+/* A struct rseq that is not in use, or gone. */
+static void test_processor_without_rseq(void **state)
+{
+	struct engine *engine = engine_with_cpu();
+	struct engine_note note;
+
+	(void)state;
+	engine_arm_rw(engine, A, 8);
+	fake_thread(P)->cpu_id = -1;
+	assert_int_equal(hit_cpu(engine, P), 7);
+	fake_thread(P)->cpu_id = 3;
+	assert_int_equal(hit_cpu(engine, P), 3);
+	fake_thread(P)->rseq = 0x8000;
+	fake.has_memory = false;
+	fake_hit(P, 1);
+	assert_int_equal(engine_next(engine, &note), ENGINE_HIT);
+	assert_int_equal(note.hit.cpu - 1, 7);
+	assert_int_equal(note.hit.n_values, 0);
+	engine_end(engine);
+}
+
+/* Nobody asks: nothing is asked. */
+static void test_processor_not_wanted(void **state)
+{
+	struct engine *engine = engine_on(1);
+
+	(void)state;
+	fake_thread(P)->rseq = 0x7000;
+	engine_arm_rw(engine, A, 8);
+	assert_int_equal(hit_cpu(engine, P), -1);
+	assert_int_equal(count_requests(FAKE_RSEQ), 0);
+	engine_end(engine);
+}
+
 /* Somebody's SIGTRAP was pending when the hit came: one signal, with the other's code. The
  * hit counts and the signal is delivered. */
 static void test_merged_with_foreign(void **state)
@@ -300,6 +393,9 @@ int main(void)
 		TEST(hit_is_complete),
 		TEST(kind),
 		TEST(path_without_memory),
+		TEST(processor),
+		TEST(processor_without_rseq),
+		TEST(processor_not_wanted),
 		TEST(merged_with_foreign),
 		TEST(foreign_traps),
 		TEST(hit_and_signal),

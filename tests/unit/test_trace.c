@@ -99,6 +99,7 @@ static struct hit hit_at(unsigned i)
 		.kind = (uint8_t)(i % 4 == 3 ? HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN
 				  : i % 4    ? HIT_READ | HIT_WRITE
 					     : HIT_WRITE),
+		.cpu = (uint16_t)(i % 5 == 3 ? 0 : i == 4 ? 8192 : i + 1),
 		.path = i % 5 == 4 ? PATH_TRUNCATED : PATH_WHOLE,
 		.n_frames = 3,
 		.frames = {0x1010 + i % 4, 0x3000, 0x9001}};
@@ -165,17 +166,17 @@ static void test_text(void **state)
 		"# time\ttask\tcpu\twatch\tkind\told\tnew\tfunction\tpath\n"
 		"# thread\t10\t10\two\\trk 10\n# module\t/bin/prog\t0123ab\n"
 		"# watch\tcounter:w\n# watch\tstd::map<int, \"x\">::v:rw\n"
-		"0.000000000\two\\trk 10-10\t-\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
+		"0.000000000\two\\trk 10-10\t0\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"# thread\t10\t11\two\\trk 11\n"
-		"1.500000001\two\\trk 11-11\t-\tcounter:w\trw\tBUSY\t-2147483393\tf+0x11\tf+0x11 < "
+		"1.500000001\two\\trk 11-11\t1\tcounter:w\trw\tBUSY\t-2147483393\tf+0x11\tf+0x11 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
-		"3.000000002\two\\trk 10-10\t-\tcounter:w std::map<int, "
+		"3.000000002\two\\trk 10-10\t2\tcounter:w std::map<int, "
 		"\"x\">::v:rw\trw\t-\t-\tf+0x12\tf+0x12 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"4.500000003\two\\trk 11-11\t-\tcounter:w\t?\tBUSY\t-2147483393\tf+0x13\tf+0x13 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
-		"6.000000004\two\\trk 10-10\t-\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
+		"6.000000004\two\\trk 10-10\t8191\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1 [truncated]\n"
 		"# hits\t5\n# dropped_in_all\t0\n# overwritten\t0\n# end\tended, \"well\"\n";
 	size_t len;
@@ -284,6 +285,42 @@ static void test_later_version(void **state)
 	free(binary);
 }
 
+/* Traces of before had no processor, which is what the record of a hit ends with. */
+static void test_earlier_version(void **state)
+{
+	size_t len, at = 8, n = 0;
+	char *binary = traced(TRACE_BINARY, false, 3, &len);
+	struct err err;
+	int result;
+	char *text;
+
+	(void)state;
+	while (at < len) {
+		size_t record_len = 0, head = 1;
+
+		for (unsigned shift = 0;; shift += 7, head++) {
+			record_len |= (size_t)(binary[at + head] & 0x7f) << shift;
+			if (!(binary[at + head] & 0x80))
+				break;
+		}
+		record_len += head + 1;
+		if (binary[at] == 'H') {
+			binary[at + 1]--;
+			memmove(binary + at + record_len - 1, binary + at + record_len, len - at - record_len);
+			record_len--;
+			len--;
+			n++;
+		}
+		at += record_len;
+	}
+	text = decoded(binary, len, TRACE_TEXT, &result, &err);
+	assert_int_equal(n, 3);
+	assert_int_equal(result, 0);
+	assert_non_null(strstr(text, "\n3.000000002\two\\trk 10-10\t-\tcounter:w "));
+	free(text);
+	free(binary);
+}
+
 /* The callee of an indirect call through a watched pointer is left out. */
 static void test_owner(void **state)
 {
@@ -349,7 +386,7 @@ static void test_flight(void **state)
 	assert_true(counts.hits == 1000 && counts.dropped == 0 && counts.overwritten > 800);
 	assert_int_equal(count_hits(text), 1000 - counts.overwritten);
 	/* The newest: number 999. */
-	assert_non_null(strstr(text, "\n1498.500000999\two\\trk 11-11\t-\tcounter:w\t"));
+	assert_non_null(strstr(text, "\n1498.500000999\two\\trk 11-11\t999\tcounter:w\t"));
 	assert_non_null(strstr(text, "# hits\t1000\n"));
 	free(binary);
 	binary = file_text(dump_path, &len);
@@ -558,6 +595,7 @@ int main(void)
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_later_version),
+		cmocka_unit_test(test_earlier_version),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_flight),
 		cmocka_unit_test(test_slow_reader),
