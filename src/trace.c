@@ -365,22 +365,27 @@ static uint32_t thread_find(struct trace *trace, const struct hit *hit)
 	return thread_add(trace, hit->pid, hit->tid, comm, bucket);
 }
 
-static uint32_t loc_find(struct trace *trace, const struct hit *hit, uint64_t addr, bool is_behind)
+static uint32_t loc_find(struct trace *trace, const struct hit *hit, uint64_t addr, bool is_behind, bool is_signal)
 {
-	size_t b = hash_mix(hash_mix(0, hit->image), addr) & (BUCKETS - 1);
+	size_t b = hash_mix(hash_mix(is_signal, hit->image), addr) & (BUCKETS - 1);
 	struct loc loc = {.addr = addr};
 	uint64_t offset = 0;
 	uint32_t number;
 
 	for (; trace->loc_buckets[b]; b = (b + 1) & (BUCKETS - 1)) {
 		number = trace->loc_buckets[b] - 1;
-		if (trace->tables.locs[number].addr == addr &&
+		if (trace->tables.locs[number].addr == addr && trace->tables.locs[number].is_signal == is_signal &&
 			trace->loc_images[number] == hit->image)
 			return number;
 	}
 	trace->source.locate(trace->source.context, hit->pid, hit->image, addr, &loc, &offset);
 	loc.addr = addr;
+	if (is_signal) {
+		loc.function = SIGNAL_FRAME;
+		loc.n_inlined = 0;
+	}
 	number = tables_loc(&trace->tables, &loc, offset + is_behind);
+	trace->tables.locs[number].is_signal = is_signal;
 	trace->loc_images = room(
 		trace->loc_images, number, &trace->cap_loc_images, 1, sizeof(*trace->loc_images));
 	trace->loc_images[number] = hit->image;
@@ -390,8 +395,21 @@ static uint32_t loc_find(struct trace *trace, const struct hit *hit, uint64_t ad
 	return number;
 }
 
-/* Add a path. The places of its frames lie in the instructions before the saved addresses; and the
- * first frame is left out where it is the callee of a call through a watched pointer
+static bool is_signal(const struct hit *hit, size_t i)
+{
+	return hit->signals[i / 64] >> i % 64 & 1;
+}
+
+/* The place of a frame: in the instruction before the saved address, unless that has not run yet, or was
+ * interrupted. */
+static uint32_t frame_loc(struct trace *trace, const struct hit *hit, bool executes, size_t i)
+{
+	bool is_exact = i == 0 ? executes : is_signal(hit, i - 1) || is_signal(hit, i);
+
+	return loc_find(trace, hit, hit->frames[i] - !is_exact, !is_exact, is_signal(hit, i));
+}
+
+/* Add a path. Its first frame is left out where it is the callee of a call through a watched pointer
  * (profile_query.c). */
 static uint32_t path_add(
 	struct trace *trace, const struct hit *hit, struct path_key key, size_t bucket)
@@ -399,11 +417,8 @@ static uint32_t path_add(
 	uint32_t locs[STACK_DEPTH_MAX], number;
 	uint16_t skip;
 
-	for (uint16_t i = 0; i < key.n; i++) {
-		bool is_behind = i > 0 || !key.executes;
-
-		locs[i] = loc_find(trace, hit, hit->frames[i] - is_behind, is_behind);
-	}
+	for (uint16_t i = 0; i < key.n; i++)
+		locs[i] = frame_loc(trace, hit, key.executes, i);
 	skip = key.n > 1 && !key.executes && trace->tables.locs[locs[0]].is_entry;
 	number = tables_path(&trace->tables, locs + skip,
 		trace->options.with_stack ? (uint16_t)(key.n - skip) : (uint16_t)(key.n > 0),

@@ -66,7 +66,7 @@ static const struct {
 	      "its text and its number (zigzag)"},
 	{"T", "thread, numbered from 0 on: pid, tid, comm text"},
 	{"L", "place, numbered from 0 on: address, offset in function, line, function text, file "
-	      "text, module text"},
+	      "text, module text, functions inlined there, innermost first, name text each"},
 	{"P", "call path, numbered from 0 on: end (0 whole 1 truncated 2 broken 3 none), frames, "
 	      "place number each"},
 	{"R", "threads, places and paths are numbered from 0 on again"},
@@ -175,6 +175,9 @@ static void binary_loc(struct trace_bytes *out, const struct trace_tables *table
 	put_text(out, loc->function);
 	put_text(out, loc->file);
 	put_text(out, loc->module);
+	put_number(out, loc->n_inlined);
+	for (size_t i = 0; i < loc->n_inlined; i++)
+		put_text(out, loc->inlined[i]);
 	record_end(out, begin);
 }
 

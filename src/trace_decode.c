@@ -191,8 +191,24 @@ static void take_thread(struct decoder *decoder)
 	free(comm);
 }
 
+/* What is inlined at a place, and behind it the function itself, which loc has. Traces of before do not tell. A name has
+ * a byte at least. */
+static struct inlined *take_inlined(struct decoder *decoder, struct loc *loc)
+{
+	bool is_told = decoder->at < decoder->record.len;
+	size_t n = is_told ? get_below(decoder, decoder->record.len - decoder->at) : 0;
+	struct inlined *inlined = mem_new(n + 1, sizeof(*inlined));
+
+	for (size_t i = 0; i < n && !decoder->is_bad; i++)
+		inlined[i].function = get_text(decoder);
+	loc->inlined = inlined;
+	loc->n_inlined = n + 1;
+	return inlined;
+}
+
 static void take_loc(struct decoder *decoder)
 {
+	struct inlined *inlined;
 	struct loc loc = {.addr = get_number(decoder)};
 	uint64_t offset = get_number(decoder);
 
@@ -200,8 +216,12 @@ static void take_loc(struct decoder *decoder)
 	loc.function = get_text(decoder);
 	loc.file = get_text(decoder);
 	loc.module = get_text(decoder);
+	inlined = take_inlined(decoder, &loc);
 	if (!decoder->is_bad)
 		tables_loc(&decoder->tables, &loc, offset);
+	for (size_t i = 0; i + 1 < loc.n_inlined; i++)
+		free((char *)inlined[i].function);
+	free(inlined);
 	free((char *)loc.function);
 	free((char *)loc.file);
 	free((char *)loc.module);

@@ -23,7 +23,7 @@ char *trace_json_string(const char *text)
 
 char *trace_json_loc(const struct trace_loc *loc)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *inlined = json_object_new_array();
 
 	json_put(object, "address", json_address(loc->addr));
 	json_put(object, "function", json_text(loc->function));
@@ -31,6 +31,9 @@ char *trace_json_loc(const struct trace_loc *loc)
 	json_put(object, "file", json_text(loc->file));
 	json_put(object, "line", loc->line ? json_count(loc->line) : NULL);
 	json_put(object, "module", json_text(loc->module));
+	for (size_t i = 0; i < loc->n_inlined; i++)
+		json_add(inlined, json_text(loc->inlined[i]));
+	json_put(object, "inlined", inlined);
 	return json_line(object);
 }
 

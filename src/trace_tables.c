@@ -108,9 +108,37 @@ static char *keep(const char *text)
 	return text ? text_copy(text) : NULL;
 }
 
+/* What is inlined there; the last one that is told of is the function itself. */
+static void inlined_keep(struct trace_loc *kept, const struct loc *loc)
+{
+	kept->n_inlined = loc->n_inlined > 1 ? loc->n_inlined - 1 : 0;
+	kept->inlined = kept->n_inlined ? mem_new(kept->n_inlined, sizeof(*kept->inlined)) : NULL;
+	for (size_t i = 0; i < kept->n_inlined; i++)
+		kept->inlined[i] = text_copy(loc->inlined[i].function ? loc->inlined[i].function : "?");
+}
+
+/* "inner (inlined) < outer+0x12", escaped. */
+static char *loc_text(const struct trace_loc *loc)
+{
+	struct trace_bytes text = {0};
+
+	for (size_t i = 0; i <= loc->n_inlined; i++) {
+		const char *raw = i < loc->n_inlined ? loc->inlined[i] : loc->function ? loc->function : "?";
+		char *name = text_escaped(raw);
+
+		bytes_text(&text, name);
+		if (i < loc->n_inlined)
+			bytes_text(&text, INLINED " < ");
+		else
+			bytes_format(&text, "+0x%" PRIx64, loc->offset);
+		free(name);
+	}
+	bytes_put(&text, "", 1);
+	return text.at;
+}
+
 uint32_t tables_loc(struct trace_tables *tables, const struct loc *loc, uint64_t offset)
 {
-	char *function = text_escaped(loc->function ? loc->function : "?");
 	struct trace_loc *kept;
 
 	tables->locs =
@@ -121,9 +149,9 @@ uint32_t tables_loc(struct trace_tables *tables, const struct loc *loc, uint64_t
 	kept->function = keep(loc->function);
 	kept->file = keep(loc->file);
 	kept->module = keep(loc->module);
-	kept->text = text_format("%s+0x%" PRIx64, function, offset);
+	inlined_keep(kept, loc);
+	kept->text = loc_text(kept);
 	kept->json = trace_json_loc(kept);
-	free(function);
 	return (uint32_t)tables->n_locs++;
 }
 
@@ -160,6 +188,9 @@ void tables_reset(struct trace_tables *tables)
 		free(tables->locs[i].module);
 		free(tables->locs[i].text);
 		free(tables->locs[i].json);
+		for (size_t k = 0; k < tables->locs[i].n_inlined; k++)
+			free(tables->locs[i].inlined[k]);
+		free(tables->locs[i].inlined);
 	}
 	for (size_t i = 0; i < tables->n_threads; i++) {
 		free(tables->threads[i].comm);

@@ -26,13 +26,19 @@ for program in code code-clang code-split code-lto; do
 	is "$program: the vdso" "$(rows "$tmp/report" processor:w)" "25 __vdso_getcpu"
 	target "$BIN/$program"
 	rm -f "$tmp/report" "$tmp/prof.err"
-	"$BIN/unignore" "$WATCHPROF" -v --report=text -o "$tmp/report" -p "$target" -e v:w >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
+	"$BIN/unignore" "$WATCHPROF" -v --report=text -o "$tmp/report" --trace="$tmp/trace" -p "$target" -e v:w \
+		>"$tmp/prof.out" 2>"$tmp/prof.err" 9>&- &
 	prof=$!
 	pids="$pids $prof"
 	until_true has_line "$tmp/prof.err" '^watchprof: armed in'
 	go
 	wait "$prof"
 	is "$program: inlined functions are frames" "$(frames "$tmp/report" v:w | grep outer | sort)" \
+		"40 inner (inlined) < middle (inlined) < outer
+40 outer"
+	is "$program: inlined functions are in a trace" "$(awk -F '\t' '
+		!/^#/ && $8 ~ /outer/ { sub(/[+]0x[0-9a-f]*/, "", $8); n[$8]++ }
+		END { for (f in n) print n[f], f }' "$tmp/trace" | sort)" \
 		"40 inner (inlined) < middle (inlined) < outer
 40 outer"
 done

@@ -248,6 +248,7 @@ until_true has_children "$prof" 3
 write_times a 5
 settled a:w 9 "a report under way: hits are counted" 8>&-
 ask quit >/dev/null 8>&-
+rm -f "$tmp/said"
 cat "$tmp/full" 8>&- >"$tmp/said" &
 reader=$!
 pids="$pids $reader"

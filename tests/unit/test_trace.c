@@ -20,6 +20,7 @@
 static void locate(
 	void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out, uint64_t *offset)
 {
+	static const struct inlined inlined[] = {{HOSTILE, "a.h", 3}, {"mid", "a.h", 4}, {"f", "a,b.c", 5}};
 	unsigned *n_located = context;
 
 	(void)pid;
@@ -31,7 +32,9 @@ static void locate(
 		.file = "a,b.c",
 		.line = (unsigned)addr & 0xff,
 		.module = "/bin/prog",
-		.is_entry = addr + 1 == 0x5000};
+		.is_entry = addr + 1 == 0x5000,
+		.inlined = inlined,
+		.n_inlined = addr == 0x1012 ? ARRAY_LEN(inlined) : 0};
 	*offset = addr & 0xff;
 }
 
@@ -174,7 +177,9 @@ static void test_text(void **state)
 		"3.000000002\two\\trk 10-10\t2\tcounter:w std::map<int, "
 		"\"x\">::v:rw\trw\t-\t-\tf+0x12\tf+0x12 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
-		"4.500000003\two\\trk 11-11\t-\tcounter:w\t?\tBUSY\t-2147483393\tf+0x13\tf+0x13 < "
+		"4.500000003\two\\trk 11-11\t-\tcounter:w\t?\tBUSY\t-2147483393\t"
+		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff (inlined) < mid (inlined) < f+0x13\t"
+		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff (inlined) < mid (inlined) < f+0x13 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1\n"
 		"6.000000004\two\\trk 10-10\t8191\tcounter:w\tw\t-\t-\tf+0x10\tf+0x10 < "
 		"operator\"\"_kg<int, char>\\t\\n\\x1b[31m\\xff+0x100 < ?+0x1 [truncated]\n"
@@ -347,6 +352,35 @@ static void test_owner(void **state)
 	trace_free(fixture.trace);
 	text = file_text(fixture.path, &len);
 	assert_non_null(strstr(text, "\tr\t-\t-\tf+0x20\n"));
+	unlink(fixture.path);
+	free(text);
+}
+
+/* A signal's frame, and the one that it interrupted. */
+static void test_signal(void **state)
+{
+	struct hit hit = {.time_ns = 2000,
+		.watches = 1,
+		.pid = 10,
+		.tid = 10,
+		.image = 1,
+		.kind = HIT_WRITE,
+		.n_frames = 4,
+		.frames = {0x1010, 0x1020, 0x1030, 0x1040},
+		.signals = {2}};
+	struct fixture fixture;
+	struct err err;
+	size_t len;
+	char *text;
+
+	(void)state;
+	fixture_new(&fixture);
+	begin(&fixture, (struct trace_options){.format = TRACE_TEXT, .with_stack = true});
+	trace_hit(fixture.trace, &hit, NULL);
+	assert_int_equal(trace_close(fixture.trace, "x", -1, &err), 0);
+	trace_free(fixture.trace);
+	text = file_text(fixture.path, &len);
+	assert_non_null(strstr(text, "\tf+0x10\tf+0x10 < [signal]+0x20 < f+0x30 < f+0x40\n"));
 	unlink(fixture.path);
 	free(text);
 }
@@ -597,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_later_version),
 		cmocka_unit_test(test_earlier_version),
 		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_flight),
 		cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test(test_slow_socket),
