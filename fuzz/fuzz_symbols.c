@@ -1,5 +1,5 @@
-/* fuzz_symbols takes bytes as the file of a program and asks it everything that symbols.h can be asked
- * about a file. With libFuzzer it is the target (make fuzz); else its main() gives it files, cut off and
+/* fuzz_symbols takes bytes as the file of a program, and as the package (.dwp) of what was split off from it, and
+ * asks it everything that symbols.h can be asked about a file. With libFuzzer it is the target (make fuzz); else its main() gives it files, cut off and
  * changed in places that follow from a number, so that a failure comes again. */
 #include "watchprof/profile.h"
 #include "watchprof/symbols.h"
@@ -32,7 +32,9 @@ static void resolve(struct symbols *symbols, const char *text)
 
 static void ask(struct symbols *symbols)
 {
-	static const char *const names[] = {"counter", "box<int>::total:w", "two.c::counter", "main:x", "a::n", "no_such_name"};
+	static const char *const names[] = {"counter", "box<int>::total:w", "two.c::counter", "main:x", "a::n", "no_such_name",
+		"tree.parts[2].u:w", "tree.b2", "step::tally.other", "*head", "head->next->val", "matrix[1][2]",
+		"((struct node *)0x10)->parts[1].f", "(node_t *)any", "object.c", "ns::nested.in.q[2]"};
 	static const uint64_t addrs[] = {0, 0x1000, 0x1139, 0x1160, 0x401136, 0x4010, UINT64_MAX};
 	FILE *out = fopen("/dev/null", "w");
 
@@ -53,17 +55,27 @@ static void ask(struct symbols *symbols)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	char *path = text_format("/proc/self/fd/%d", fd);
+	char dir[] = "/tmp/fuzzXXXXXX";
+	char *file = text_format("/proc/self/fd/%d", fd), *path, *package;
 	struct symbols *symbols;
 	struct err err;
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || !mkdtemp(dir))
+		abort();
+	path = text_format("%s/program", dir);
+	package = text_format("%s.dwp", path);
+	if (symlink(file, path) || symlink(file, package))
 		abort();
 	symbols = symbols_new_file(path, NULL, &err);
 	if (symbols)
 		ask(symbols);
 	symbols_free(symbols);
+	unlink(package);
+	unlink(path);
+	rmdir(dir);
+	free(package);
 	free(path);
+	free(file);
 	close(fd);
 	return 0;
 }

@@ -72,14 +72,10 @@ void session_say(const struct session *session, const char *format, ...)
 
 static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
 {
-	struct session *session = context;
-	struct session_image *found;
+	const struct session *session = context;
+	struct session_image *found = session_image_find(session, image);
 
 	(void)pid;
-	LIST_FOREACH (found, &session->images, all) {
-		if (found->id == image)
-			break;
-	}
 	if (found)
 		symbols_locate(found->symbols, addr, out);
 }
@@ -247,25 +243,10 @@ void session_tick(struct session *session, uint64_t now_ns)
 	take_wish(session, session->frontend_ops->tick(session->frontend, &report, now_ns), &report);
 }
 
-static struct session_image *image_find(struct session *session, uint32_t id)
-{
-	struct session_image *image;
-
-	LIST_FOREACH (image, &session->images, all) {
-		if (image->id == id)
-			return image;
-	}
-	return NULL;
-}
-
-/* Nobody runs this image any more: its names are not needed. (Not the first process's: the
- * report tells about that.) */
 static void drop_image(struct session *session, const struct engine_note *note)
 {
-	struct session_image *image = note->is_last ? image_find(session, note->old_image) : NULL;
-
-	if (image && image != session->main_image)
-		session_image_free(image);
+	if (note->is_last)
+		session_images_drop(session, note->old_image);
 }
 
 static void take_exit(struct session *session, const struct engine_note *note)
@@ -288,9 +269,11 @@ static void take_exit(struct session *session, const struct engine_note *note)
 
 static int take_hit(struct session *session, struct engine_note *note, struct err *err)
 {
-	struct session_image *image = image_find(session, note->hit.image);
+	struct session_image *image = session_image_run(session, note->hit.pid, note->hit.image);
 	uint64_t passed;
 
+	if (image)
+		note->hit.image = image->id;
 	if (image && session_check_hit(session, image, &note->hit, err))
 		return -1;
 	if (!note->hit.watches)
@@ -320,13 +303,14 @@ static uint64_t deadline(const struct session *session)
 	return limit && limit < due ? limit : due;
 }
 
-/* A forked child that loads a library shares its parent's image, and is left as it is. */
 static int take_modules(struct session *session, const struct engine_note *note, struct err *err)
 {
-	struct session_image *image = image_find(session, note->image);
+	struct session_image *image = session_image_run(session, note->pid, note->image);
 
-	if (!image || image->pid != note->pid)
+	if (!image)
 		return 0;
+	if (image->pid != note->pid)
+		return session_take_child_modules(session, note->pid, note->tid, image, err);
 	if (session_take_modules(session, image, note->tid, err))
 		return -1;
 	session_trace_modules(session, image);
@@ -339,9 +323,12 @@ static int take_fork(struct session *session, const struct engine_note *note, st
 	session_say(session, "process %d was forked by %d", note->pid, note->parent);
 	guardian_watch(session->guardian, note->pid);
 	session_take_fork(session, note->pid, note->parent, note->image);
-	if (note->parent)
-		session_remember_child(session, image_find(session, note->image), note->pid);
-	return note->parent ? 0 : session_take_image(session, note->pid, note->image, err);
+	if (!note->parent)
+		return session_take_image(session, note->pid, note->image, err);
+	if (session_take_child(session, note->pid, err))
+		return -1;
+	session_remember_child(session, session_image_run(session, note->pid, note->image), note->pid);
+	return 0;
 }
 
 static int take_event(struct session *session, enum engine_event event, struct engine_note *note,
@@ -355,7 +342,7 @@ static int take_event(struct session *session, enum engine_event event, struct e
 		session_take_exec(session, note->pid, note->image);
 		if (session_hold(session) && session_take_image(session, note->pid, note->image, err))
 			return -1;
-		session_trace_modules(session, image_find(session, note->image));
+		session_trace_modules(session, session_image_find(session, note->image));
 		drop_image(session, note);
 		return 0;
 	case ENGINE_MODULES:

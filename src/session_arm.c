@@ -101,7 +101,7 @@ struct session_image *session_image_new(struct session *session, pid_t pid, uint
 
 	image->session = session;
 	image->pid = pid;
-	image->id = id;
+	image->id = image->base = id;
 	image->symbols = symbols_new(pid, &session->source);
 	image->tls = tls_new(image->symbols);
 	for (size_t i = 0; i < session->options->n_watches; i++)
@@ -205,6 +205,7 @@ static void take_found(struct session *session, struct session_image *image, siz
 
 	image->state[i] = WATCH_ARMED;
 	image->is_new[i] = true;
+	image->changed[i] = ++image->changes;
 	session_take_home(image, i);
 	if (image == session->main_image || !watch->object) {
 		free(watch->object);
@@ -391,6 +392,7 @@ int session_prepare(struct session *session, struct err *err)
 	if (plan(session, image, err))
 		return -1;
 	session->has_run = true;
+	image->settled = image->changes;
 	return 0;
 }
 
@@ -548,6 +550,9 @@ int session_find_added(struct session *session, struct session_image *image, siz
 	int result;
 
 	session->adding = i + 1;
+	/* Where nothing waited, nobody told of libraries that came. */
+	if (image->pid && image->loader.is_dynamic && symbols_is_consistent(image->symbols, &image->loader))
+		symbols_refresh(image->symbols);
 	result = resolve_missing(session, image, &n_found, err);
 	if (result == 0 && !image->loading)
 		session_choose_hook(session, image);
@@ -555,19 +560,4 @@ int session_find_added(struct session *session, struct session_image *image, siz
 		result = plan(session, image, err);
 	session->adding = 0;
 	return result;
-}
-
-int session_arm_child(struct session *session, const struct session_process *process, struct err *err)
-{
-	struct session_image *image;
-	struct arming arming;
-
-	LIST_FOREACH (image, &session->images, all) {
-		if (image->id == process->image)
-			break;
-	}
-	if (!image || image->pid == process->pid)
-		return 0;
-	arming = session_arming(session, image);
-	return session->ops->arm(session->engine, process->pid, &arming, err);
 }

@@ -78,8 +78,8 @@ static bool drop_gone(struct session *session, struct session_image *image)
 		if (!is_gone(image, i))
 			continue;
 		session_say(session, "%s: %s was unloaded", session->text[i], image->homes[i].name);
-		home_fini(&image->homes[i]);
-		image->state[i] = WATCH_UNLOADED;
+		image->state[i] = WATCH_UNLOADED; /* its home stays: a forked child may have it */
+		image->changed[i] = ++image->changes;
 		image->spans[i].len = 0;
 		image->modules[i] = 0;
 		any = true;
@@ -90,7 +90,7 @@ static bool drop_gone(struct session *session, struct session_image *image)
 int session_take_modules(struct session *session, struct session_image *image, pid_t tid, struct err *err)
 {
 	uint64_t ready;
-	bool any_gone;
+	bool any_gone, was_started;
 
 	if (image->loading && tid != image->loading) {
 		/* Another thread passes by; the library is not ready, unless it failed to load. */
@@ -114,11 +114,14 @@ int session_take_modules(struct session *session, struct session_image *image, p
 			return session_arm(session, image, err);
 	}
 	image->loading = 0;
+	was_started = image->is_started;
 	image->is_started |= !image->loader.is_dynamic || symbols_is_started(image->symbols, &image->loader);
 	if (!image->loader.is_dynamic)
 		image->loader.hook = 0; /* a static program has come to where it is ready */
 	if (session_resolve_and_arm(session, image, any_gone, err))
 		return -1;
+	if (!was_started)
+		image->settled = image->changes;
 	session->has_run = true;
 	return 0;
 }

@@ -54,8 +54,9 @@ struct session_watch {
 /* One program image: what exec made, and forked children share. */
 struct session_image {
 	struct session *session;
-	uint32_t id; /* the engine's number */
-	pid_t pid;   /* the process that runs it (others may have been forked from it) */
+	uint32_t id;   /* the engine's number, or one of a child's own */
+	uint32_t base; /* the engine's number */
+	pid_t pid;     /* the process that runs it (others may have been forked from it) */
 	struct symbols *symbols;
 	struct tls *tls;
 	struct loader loader;
@@ -69,13 +70,17 @@ struct session_image {
 	uint64_t modules[WATCHES_MAX]; /* of thread-local variables; 0: it is none */
 	enum watch_state state[WATCHES_MAX];
 	bool is_new[WATCHES_MAX]; /* found since the last arming */
+	uint64_t changes;	       /* how often a watch was found or lost */
+	uint64_t changed[WATCHES_MAX]; /* which of these was the last of a watch */
+	uint64_t settled;	       /* how many there were at the start: all children know those */
 	LIST_ENTRY(session_image) all;
 };
 
 /* A process that was followed, for the report. */
 struct session_process {
 	pid_t pid, parent;
-	uint32_t image; /* that it runs */
+	uint32_t image;	  /* that it runs */
+	uint64_t changes; /* of this image: those up to here are its own, too */
 	char *command;
 	char *end; /* NULL: it still ran */
 };
@@ -109,6 +114,7 @@ struct session {
 	struct session_process *processes;
 	size_t n_processes;
 	uint64_t n_processes_left_out;
+	uint32_t n_own_images; /* of children that do not share their parent's */
 
 	pid_t pid;
 	bool is_launch;
@@ -204,8 +210,25 @@ int session_check_hit(struct session *session, struct session_image *image, stru
 /* Find a watch that is being added in an image, and see that it fits there. */
 int session_find_added(struct session *session, struct session_image *image, size_t i, struct err *err);
 
-/* Arm a forked child as the image that it shares with its parent. */
-int session_arm_child(struct session *session, const struct session_process *process, struct err *err);
+/* Arm a forked child as the image that it shares with its parent, or, where that has come to differ, as its own. */
+int session_arm_child(struct session *session, struct session_process *process, struct err *err);
+
+/* The image of this number, of the engine or a child's own; NULL: it is gone. */
+struct session_image *session_image_find(const struct session *session, uint32_t id);
+
+/* The image of a process that the engine says runs that number. */
+struct session_image *session_image_run(struct session *session, pid_t pid, uint32_t engine_image);
+
+/* Nobody runs that number of the engine's any more: the names are not needed. (Not the first process's: the report
+ * tells about that.) */
+void session_images_drop(struct session *session, uint32_t engine_image);
+
+/* A child was forked, and stands. Where its parent's image is not what it was at the fork, it gets its own. */
+int session_take_child(struct session *session, pid_t pid, struct err *err);
+
+/* A thread of a forked child, which shares its parent's image, reached the hook: from now on it has one of its own. */
+int session_take_child_modules(struct session *session, pid_t pid, pid_t tid, struct session_image *shared,
+	struct err *err);
 
 /* Bit i: watch i is not to be armed for now. */
 uint64_t session_off(const struct session *session);
@@ -242,6 +265,9 @@ bool session_code(void *context, uint32_t id, uint64_t addr, struct code *out);
 
 /* Count hits anew. */
 void session_profile_begin(struct session *session);
+
+/* A process of the list, the newest of that id; NULL: it is not listed. */
+struct session_process *session_process_find(struct session *session, pid_t pid);
 
 /* Processes for the report. */
 void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image);

@@ -10,7 +10,7 @@
 /* Further processes are watched as well, but not listed. */
 #define PROCESSES_MAX 10000
 
-static struct session_process *process_of(struct session *session, pid_t pid)
+struct session_process *session_process_find(struct session *session, pid_t pid)
 {
 	/* From the end: process ids come again. */
 	for (size_t i = session->n_processes; i-- > 0;) {
@@ -22,6 +22,7 @@ static struct session_process *process_of(struct session *session, pid_t pid)
 
 void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image)
 {
+	const struct session_image *shared = session_image_run(session, parent, image);
 	struct session_process *process;
 
 	if (session->n_processes == PROCESSES_MAX) {
@@ -31,13 +32,16 @@ void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_
 	session->processes =
 		mem_resize(session->processes, session->n_processes + 1, sizeof(*session->processes));
 	process = &session->processes[session->n_processes++];
-	*process = (struct session_process){.pid = pid, .parent = parent, .image = image};
+	*process = (struct session_process){.pid = pid,
+		.parent = parent,
+		.image = shared ? shared->id : image,
+		.changes = shared ? shared->settled : 0};
 	session_take_command(session, pid);
 }
 
 void session_take_command(struct session *session, pid_t pid)
 {
-	struct session_process *process = process_of(session, pid);
+	struct session_process *process = session_process_find(session, pid);
 
 	if (!process)
 		return;
@@ -47,7 +51,7 @@ void session_take_command(struct session *session, pid_t pid)
 
 void session_take_exec(struct session *session, pid_t pid, uint32_t image)
 {
-	struct session_process *process = process_of(session, pid);
+	struct session_process *process = session_process_find(session, pid);
 
 	if (process)
 		process->image = image;
@@ -56,10 +60,13 @@ void session_take_exec(struct session *session, pid_t pid, uint32_t image)
 
 void session_take_end(struct session *session, pid_t pid, int status)
 {
-	struct session_process *process = process_of(session, pid);
+	struct session_process *process = session_process_find(session, pid);
+	struct session_image *image = process ? session_image_find(session, process->image) : NULL;
 
 	if (!process)
 		return;
+	if (image && image->pid == pid && image != session->main_image)
+		image->pid = 0;
 	free(process->end);
 	process->end = WIFSIGNALED(status) ? text_format("killed by signal %d", WTERMSIG(status))
 					   : text_format("exited with status %d", WEXITSTATUS(status));

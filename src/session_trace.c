@@ -14,15 +14,10 @@
 static void trace_locate(
 	void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out, uint64_t *offset)
 {
-	struct session *session = context;
-	struct session_image *found;
+	const struct session *session = context;
+	struct session_image *found = session_image_find(session, image);
 
 	(void)pid;
-	LIST_FOREACH(found, &session->images, all)
-	{
-		if (found->id == image)
-			break;
-	}
 	if (!found)
 		return;
 	symbols_locate(found->symbols, addr, out);

@@ -76,4 +76,66 @@ for mode in exit exec; do
 	done
 	is "the parents of a daemon are gone, $mode" "$totals" " 10 10 10 10 10 10 10 10 10 10"
 done
+
+# Libraries that came or went since the fork: each process has its own.
+plugin=$BIN/plugin.so
+socket=$tmp/socket
+
+# branched NAME EXPECTED -- STEP...: rows of pv by process, launched.
+branched() {
+	name=$1 expected=$2
+	shift 3
+	launch -q -f -e pv:w -- "$BIN/plugins" "$@"
+	is "$name" "$(by_process "$tmp/report" pv:w | sort | tr '\n' ' ')$status" "$expected 0"
+}
+
+# changed NAME EXPECTED COMMAND... -- STEP...: the same, where commands are given while it waits.
+changed() {
+	name=$1 expected=$2 watch=pv:w
+	shift 2
+	[ "${1%% *}" != add ] || watch=a:w
+	mkfifo "$tmp/input"
+	commands=
+	while [ "$1" != -- ]; do
+		commands="$commands$1
+"
+		shift
+	done
+	shift
+	"$WATCHPROF" -q -f --report=tsv -o "$tmp/report" --control="$socket" -e "$watch" -- "$BIN/plugins" "$@" \
+		<"$tmp/input" >"$tmp/said" 2>"$tmp/prof.err" &
+	prof=$!
+	pids="$pids $prof"
+	exec 8>"$tmp/input"
+	until_true has_line "$tmp/said" ready
+	echo "$commands" | while read -r command; do
+		[ -z "$command" ] || "$BIN/ask" "$socket" "$command" 8>&-
+	done >"$tmp/answers"
+	is "$name: done" "$(sort -u "$tmp/answers")" '{"ok":true}'
+	echo >&8
+	exec 8>&-
+	wait "$prof"
+	is "$name" "$(by_process "$tmp/report" pv:w | sort | tr '\n' ' ')$?" "$expected 0"
+	rm "$tmp/input" "$tmp/said"
+}
+
+branched "a child loads a library" "11 plugin_write child 2 destruct child 3 construct child" -- \
+	fork c:open:"$plugin" c:write:11
+branched "both load it" "11 plugin_write child 2 destruct child 2 destruct parent 3 construct child 3 construct parent 5 plugin_write parent" -- \
+	fork c:open:"$plugin" c:write:11 open:"$plugin" write:5
+branched "the child has it elsewhere" \
+	"2 destruct child 2 destruct parent 3 construct child 3 construct parent 5 plugin_write parent 8 plugin_write child" -- \
+	fork c:hold c:map:30 c:open:"$plugin" c:write:8 open:"$plugin" write:5 let
+branched "the child unloads it, and has something else there" "2 destruct child 2 destruct parent 3 construct parent 4 plugin_write parent" -- \
+	open:"$plugin" write:1 fork c:close c:map:9 write:3
+changed "paused and resumed, the child has something else where the parent's library is" \
+	"2 destruct parent 3 construct parent 5 plugin_write parent" pause resume -- \
+	fork c:hold c:map:7 open:"$plugin" write:5 wait let
+changed "paused and resumed, the parent has unloaded it" \
+	"13 plugin_write child 2 destruct child 2 destruct parent 3 construct parent" pause resume -- \
+	open:"$plugin" fork c:hold c:write:13 close wait let
+changed "added, the child has something else there" "2 destruct parent 5 plugin_write parent" 'add pv:w' -- \
+	fork c:hold c:map:7 open:"$plugin" wait write:5 let
+changed "added, the child has it, too" "2 destruct child 2 destruct parent 5 plugin_write parent 7 plugin_write child" 'add pv:w' -- \
+	open:"$plugin" fork c:hold c:write:7 wait write:5 let
 done_testing

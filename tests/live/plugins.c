@@ -5,7 +5,10 @@
  *   close                   unload it
  *   map:N                   map something else where pv was, and write there N times
  *   own:N                   write each of a, b and c N times
- *   wait                    say ready and wait for a line */
+ *   wait                    say ready and wait for a line
+ *   fork                    have a child, which does the steps behind that begin with c:, without that
+ *   hold                    (the child) wait until its parent lets it go; where pv was is then where the parent's was
+ *   let                     let the child go */
 #include "handshake.h"
 
 #include <dlfcn.h>
@@ -14,12 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 volatile long a, b, c, busy;
 
 static void *library;
 static volatile int *(*library_write)(int times);
 static volatile int *last;
+static int to_child = -1, from_parent = -1;
 
 static int take(void *opened)
 {
@@ -84,14 +89,47 @@ static int step(char *text)
 		own(atoi(arg));
 	else if (strcmp(text, "wait") == 0)
 		say("ready"), told(NULL);
+	else if (strcmp(text, "hold") == 0)
+		return read(from_parent, &last, sizeof(last)) != sizeof(last);
+	else if (strcmp(text, "let") == 0)
+		return write(to_child, &last, sizeof(last)) != sizeof(last);
 	return 0;
+}
+
+/* The child goes on with its own of the steps. */
+static void child_begin(const int ends[2], char **steps)
+{
+	char **own = steps;
+
+	close(ends[1]);
+	from_parent = ends[0];
+	for (; *steps; steps++) {
+		if (strncmp(*steps, "c:", 2) == 0)
+			*own++ = *steps + 2;
+	}
+	*own = NULL;
 }
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		if (step(argv[i]))
+	int ends[2], status = 0;
+
+	(void)argc;
+	for (int i = 1; argv[i]; i++) {
+		if (strcmp(argv[i], "fork") == 0) {
+			if (pipe(ends))
+				return 98;
+			if (fork() == 0)
+				child_begin(ends, argv + i + 1);
+			else
+				to_child = ends[1];
+		} else if (strncmp(argv[i], "c:", 2) && step(argv[i])) {
 			return i;
+		}
+	}
+	while (wait(&status) > 0) {
+		if (status)
+			return 97;
 	}
 	return 0;
 }
