@@ -123,7 +123,7 @@ name one as FILE.c::(struct record *)... or MODULE!(struct record *)...:
 
 # The same source in all forms of debug information.
 forms() {
-	for form in 4 5 gz split types lto dwz debug nosymbol dwp4 dwp5 dwpdebug; do
+	for form in 4 5 gz split types lto dwz debug nosymbol dwp4 dwp5 dwpgcc dwpdebug; do
 		if [ -e "$BIN/expr-$form" ]; then
 			counted "debug information: $form" "expr-$form" 'tree.parts[2].u=4' 'head->val=8' 'opaque->secret=15' \
 				'tree.b2=6'
@@ -131,7 +131,7 @@ forms() {
 			skip "debug information: $form" "it could not be built"
 		fi
 	done
-	for form in dwp4 dwp5; do
+	for form in dwp4 dwp5 dwpgcc; do
 		if [ -e "$BIN/expr-$form" ]; then
 			counted "a package: statics, members, casts ($form)" "expr-$form" 'expr_c.c::hidden.b=18' 'expr_more.c::hidden.b=21' \
 				'step::tally.calls=19' '((struct node *)any)->val=8'
