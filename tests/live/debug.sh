@@ -122,6 +122,20 @@ if [ "$(id -u)" = 0 ]; then
 	else
 		skip "another build is mounted over it in the target's namespace" "unshare is not possible here"
 	fi
+	# What dwz has moved to a common file lies where only the target sees it, in a root directory or namespace.
+	if [ -e "$BIN/expr-c" ] && command -v dwz >/dev/null && unshare -m true 2>/dev/null; then
+		mkdir "$tmp/inner" "$tmp/outer"
+		cp "$BIN/expr-c" "$BIN/expr-5" "$tmp/inner"
+		dwz -m "$tmp/inner/shared" -M "$tmp/outer/shared" "$tmp/inner/expr-c" "$tmp/inner/expr-5"
+		# shellcheck disable=SC2016
+		target unshare -m sh -c 'mount --bind "$1" "$2" && exec "$2/expr-c"' sh "$tmp/inner" "$tmp/outer"
+		attach -e 'tree.parts[2].u:w'
+		go
+		wait "$prof"
+		is "a common file of dwz in the target's namespace" "$(rows "$tmp/report" 'tree.parts[2].u:w')$(cat "$tmp/outer/shared" 2>/dev/null)" "4 touch"
+	else
+		skip "a common file of dwz in the target's namespace" "needs dwz and unshare"
+	fi
 else
 	go
 	skip "replaced and deleted files, other namespaces" "not root"

@@ -1,6 +1,6 @@
 # gdbcompare.sh: the addresses of expressions are those that gdb finds in the same process: in python
-# with its debug package, the C library and the dynamic linker with libc6-dbg, Kerberos (whose debug
-# package shares parts of its debug information, made by dwz), and targets of our own.
+# with its debug package, the C library and the dynamic linker with libc6-dbg, Kerberos (in whose debug
+# package dwz has shared parts: within each file, and of one plugin in a file beside them), and targets of our own.
 . "$(dirname "$0")/lib.sh"
 
 # by_gdb: "EXPR ADDRESS" for each expression of $tmp/exprs in the process $target.
@@ -34,10 +34,14 @@ compared() {
 	is "$1: $(wc -l <"$tmp/exprs") addresses are those of gdb" "$(cat "$tmp/us.out")" "$(cat "$tmp/gdb.out")"
 }
 
-# has_debug FILE: is there a debug file of this build?
+# debug_file FILE: where the debug file of this build would be.
+debug_file() {
+	readelf -n "$1" 2>/dev/null | sed -n 's|.*Build ID: \(..\)\(.*\)|/usr/lib/debug/.build-id/\1/\2.debug|p'
+}
+
+# has_debug FILE: is there one?
 has_debug() {
-	id=$(readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p')
-	[ -n "$id" ] && [ -e "/usr/lib/debug/.build-id/$(echo "$id" | sed 's|^\(..\)|\1/|').debug" ]
+	[ -e "$(debug_file "$1")" ]
 }
 
 if ! command -v gdb >/dev/null || ! command -v readelf >/dev/null; then
@@ -49,12 +53,15 @@ fi
 python=/usr/bin/python3.11
 krb5=/usr/lib/x86_64-linux-gnu/libkrb5.so.3
 [ -e $krb5 ] || krb5=
+plugin=/usr/lib/x86_64-linux-gnu/krb5/plugins/preauth/spake.so
+[ -e $plugin ] || plugin=
 if [ -x $python ]; then
 	target $python -I -S -c "
 import sys
 if '$krb5':
     import ctypes
     ctypes.CDLL('$krb5')
+    '$plugin' and ctypes.CDLL('$plugin')
 print('ready', flush=True)
 sys.stdin.readline()"
 	if has_debug $python; then
@@ -114,6 +121,24 @@ sys.stdin.readline()"
 		END
 	else
 		skip "Kerberos, by dwz" "there is no libkrb5-dbg"
+	fi
+	if [ -n "$krb5$plugin" ] && has_debug "$plugin" &&
+		readelf -SW "$(debug_file "$plugin")" 2>/dev/null | grep -q gnu_debugaltlink; then
+		compared "a plugin of Kerberos, by dwz with a common file" <<-'END'
+			groupdefs[1]
+			groupdefs[1]->reg->id
+			*groupdefs[0]
+			groupdefs[2]->init
+			ossl_P256.reg
+			ossl_P256.reg->mult_len
+			ossl_P384.hash
+			builtin_edwards25519.keygen
+			spake_iana_p256.name
+			*spake_iana_p256.m
+			P256_M[3]
+		END
+	else
+		skip "a plugin of Kerberos, by dwz with a common file" "there is none, or no libkrb5-dbg"
 	fi
 	go
 else
