@@ -467,24 +467,6 @@ static int open_attach(struct session *session, struct err *err)
 	return session_arm(session, session->main_image, err);
 }
 
-/* What servers have is asked for before the program runs: afterwards every question would be one
- * while something is stopped. */
-static void fetch_command(struct session *session)
-{
-	struct symbols *symbols;
-	struct err ignored;
-	char *path;
-
-	if (!session->options->debuginfod)
-		return;
-	path = path_search(session->options->command[0]);
-	symbols = path ? symbols_new_file(path, &session->source, &ignored) : NULL;
-	if (symbols)
-		symbols_fetch(symbols);
-	symbols_free(symbols);
-	free(path);
-}
-
 /* The files of the program to be launched. The screen needs the terminal for itself: under it there is
  * nothing to read, and what the program writes is kept. */
 static int files_open(struct session *session, struct target *target, struct err *err)
@@ -520,7 +502,9 @@ static int open_launch(struct session *session, const sigset_t *mask, struct err
 
 	if (files_open(session, &target, err))
 		return -1;
-	fetch_command(session);
+	/* Before the program runs: afterwards every question would be one while something is stopped. */
+	if (session->options->debuginfod)
+		symbols_fetch_command(session->options->command[0], &session->source);
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
 	if (!session->engine)

@@ -40,6 +40,9 @@ struct symbols *symbols_new_file(const char *path, struct symbols_source *source
  * its time, so nothing may be stopped meanwhile. */
 void symbols_fetch(struct symbols *symbols);
 
+/* The same for a command that is not running yet, and for the libraries that it is linked with. */
+void symbols_fetch_command(const char *command, struct symbols_source *source);
+
 /* The next warning about files that has not been asked for yet, or NULL; not escaped; it lives as
  * long as the symbols. */
 const char *symbols_warning(struct symbols *symbols);

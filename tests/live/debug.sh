@@ -208,15 +208,25 @@ if [ -e "$BIN/debug/by-id.debug" ] && [ -n "$python" ] && [ -n "$(ls /usr/lib*/l
 	export DEBUGINFOD_URLS="http://127.0.0.1:$port"
 	launch --debuginfod -e counter:w -- "$home/by-id"
 	is "a server's debug file, before the program runs" "$(rows "$tmp/report" counter:w)" "$expected"
-	is "with a line on stderr before and after" "$(echo "$message" | sed 's/[0-9]*\.[0-9] s$/N s/')" \
+	is "with a line on stderr before and after" "$(echo "$message" | grep -F "$home/by-id" | sed 's/[0-9]*\.[0-9] s$/N s/')" \
 		"watchprof: debuginfod: asking for the debug info of $home/by-id (build-id $id) ...
 watchprof: debuginfod: an answer for $home/by-id after N s"
-	is "it was asked once" "$(asked "$tmp/asked")" 1
+	is "it was asked once" "$(grep -c "$id" "$tmp/asked")" 1
 	target "$home/by-id" wait
 	attach --debuginfod -e counter:w
 	go
 	wait "$prof"
 	is "the same in a running process" "$(rows "$tmp/report" counter:w)" "$expected"
+	# A library that the program is linked with, in a directory with a quote in its name.
+	cp -r "$BIN/held" "$tmp/it's"
+	library=$(cat "$BIN/debug/libheld.id")
+	mkdir "$tmp/www/buildid/$library"
+	cp "$BIN/debug/libheld.debug" "$tmp/www/buildid/$library/debuginfo"
+	launch --debuginfod -e 'libheld.so!counter:w' -- "$tmp/it's/held"
+	is "a server's debug file of a library, before the program runs" "$(rows "$tmp/report" 'libheld.so!counter:w')" "$expected"
+	is "it was asked for that once" "$(grep -c "$library" "$tmp/asked")" 1
+	has_line "$tmp/report" two_functions.h
+	ok $? "and its lines are known"
 	unset DEBUGINFOD_URLS
 	launch --debuginfod -e counter:w -- "$BIN/by-id.full"
 	is "no server is named" "$message" \
