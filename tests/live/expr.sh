@@ -46,7 +46,7 @@ counted() {
 # object EXPR: what the report of the last run says that EXPR:w is, without directories.
 object() {
 	awk -F '\t' -v watch="$1:w" '$1 == "# watch" && $2 == watch { print $11 }' "$tmp/report" |
-		sed 's|/[^ :)]*/||g'
+		sed 's|[^ :()]*/||g'
 }
 
 # refused NAME EXPR PATTERN: the message for EXPR when attaching to the target that waits.
