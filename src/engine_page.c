@@ -430,14 +430,15 @@ static bool fork_take(struct engine *engine, const struct tracee_event *event, s
 	}
 	if (sys_shares_memory(event->pid, space_pid(parent->space))) {
 		process = process_add(engine, event->pid, parent->image, space_use(parent->space));
+		space_lend(event->pid, event->tid, &stop);
 	} else {
 		process = process_add(engine, event->pid, parent->image, space_fork(parent->space, event->pid));
 		if (engine->is_followed && parent->is_counted)
-			space_adopt(process->space, parent->space, event->tid, &stop);
+			space_adopt(process->space, event->tid, &stop);
 		else
-			space_leave_child(process->space, parent->space, event->tid, &stop);
-		thread_status_set(event->thread, stop);
+			space_leave_child(process->space, event->tid, &stop);
 	}
+	thread_status_set(event->thread, stop);
 	process->parent = parent->pid;
 	process->hook = parent->hook;
 	process->is_counted = engine->is_followed && parent->is_counted;
@@ -587,8 +588,6 @@ static void thread_release(struct engine *engine, struct process *process, struc
 	bool is_own = false;
 
 	page_call_undo(engine, process, thread);
-	for (int i = 0; i < AWAIT_MAX && thread_stop_signal(thread) == 0 && is_fault_due(thread_tid(thread)); i++)
-		tracee_await(engine->tracees, thread);
 	if (process && thread_stop_signal(thread) == SIGTRAP && trap_breakpoint(process, thread_tid(thread), &regs)) {
 		sys_regs_set(thread_tid(thread), &regs);
 		is_own = true;
@@ -624,6 +623,19 @@ static void calls_undo(struct engine *engine)
 	}
 }
 
+/* The signals of faults that were there before the pages were open; it takes no others away. */
+static void faults_await(struct engine *engine)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		for (int i = 0; i < AWAIT_MAX && thread_is_stopped(thread) && thread_stop_signal(thread) == 0 &&
+				is_fault_due(thread_tid(thread));
+			i++)
+			tracee_await(engine->tracees, thread);
+	}
+}
+
 /* Nobody is spared: calls that threads sleep in are begun again when they are let go. */
 static void spare_nobody(struct engine *engine)
 {
@@ -656,6 +668,11 @@ static void release_all(struct engine *engine)
 	}
 	LIST_FOREACH (process, &engine->processes, all) {
 		if (space_pid(process->space) == process->pid)
+			space_open_for_good(process->space);
+	}
+	faults_await(engine);
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (space_pid(process->space) == process->pid)
 			space_leave(process->space);
 	}
 	for (int round = 0; tracees_count(engine->tracees) > 0; round++) {
@@ -676,13 +693,6 @@ static void page_engine_close(struct engine *engine)
 	engine_free(engine);
 }
 
-static void page_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
-{
-	(void)pid;
-	(void)ward;
-	(void)ward_status;
-}
-
 const struct engine_ops engine_page = {
 	.name = "page",
 	.probe = page_probe,
@@ -691,6 +701,6 @@ const struct engine_ops engine_page = {
 	.arm = page_engine_arm,
 	.next = page_engine_next,
 	.counts = page_engine_counts,
-	.rescue = page_engine_rescue,
+	.rescue = page_rescue,
 	.close = page_engine_close,
 };

@@ -10,7 +10,7 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -175,6 +175,14 @@ static void map_look(struct space *space, const struct page_thread *own, int64_t
 	space_shut(space);
 }
 
+/* Does the call look at, or hand on, the disposition of SIGSEGV? One that only shares the memory has its own. */
+static bool is_about_segv(const struct process *process, const struct page_thread *own)
+{
+	return process->pid == space_pid(process->space) &&
+		((own->nr == SYS_rt_sigaction && (int)own->args[0] == SIGSEGV) || own->nr == SYS_execve ||
+			own->nr == SYS_execveat);
+}
+
 static bool is_map_call(uint64_t nr)
 {
 	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap || nr == SYS_shmat;
@@ -189,6 +197,8 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	call_shut(engine, own);
 	if (!space_is_watched(process->space))
 		return;
+	if (is_about_segv(process, own))
+		space_back(process->space);
 	if (is_map_call(own->nr))
 		map_look(process->space, own, result);
 	if (own->nr == SYS_rt_sigprocmask || own->nr == SYS_rt_sigreturn)
@@ -290,9 +300,12 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	if (!space_is_watched(space) || sys_regs_get(own->tid, &regs))
 		return;
 	if (is_last(process, own)) {
+		space_open_for_good(space);
 		space_leave(space);
 		return;
 	}
+	if (is_about_segv(process, own))
+		space_aside(space);
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
 	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
 	own->is_map = is_lifted && plan.class == CALL_MAP;

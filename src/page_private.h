@@ -101,4 +101,7 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 void page_mask_clear(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
 
+/* See struct engine_ops; by what rescue.h finds in the process. */
+guardian_rescue_fn page_rescue;
+
 #endif

@@ -42,6 +42,9 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 {
 	struct space *space = process->space;
 
+	/* One of its own is a matter between the program and the kernel. */
+	if (event->sig == SIGSEGV)
+		space_aside(space);
 	if (!space_is_watched(space) || !is_caught(event->tid, event->sig)) {
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return;
@@ -50,6 +53,8 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 	space_open(space);
 	if (tracee_step(engine->tracees, event->thread, event->sig))
 		page_mask_clear(event->tid, page_thread(engine, event->thread));
+	if (event->sig == SIGSEGV)
+		space_back(space);
 	space_shut(space);
 	space_threads_go(engine, space);
 	tracee_resume(engine->tracees, event->thread, 0);

@@ -4,8 +4,9 @@
 
 #include "watchprof/agent.h"
 #include "watchprof/hit.h"
-#include "watchprof/inject.h"
 #include "watchprof/procfs.h"
+#include "watchprof/rescue.h"
+#include "watchprof/safety.h"
 #include "watchprof/sys.h"
 #include "watchprof/thread_image.h"
 #include "watchprof/util.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SCRATCH_PARTS 16
@@ -42,6 +42,7 @@ struct space {
 	unsigned users;
 	int memory_fd;
 	struct agent *agent;
+	struct safety *safety; /* what opens the pages if we are killed */
 	struct span spans[WATCHES_MAX];
 	size_t n_spans;
 	uint64_t off;
@@ -284,6 +285,42 @@ static int pages_protect(const struct space *space, const struct page *pages, si
 	return result;
 }
 
+/* The runs of pages, with the program's own protections. Returns how many; at most max are noted. */
+static size_t pages_ranges(const struct page *pages, size_t n, struct safety_range *out, size_t max)
+{
+	size_t runs = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct safety_range *last = runs && runs <= max ? &out[runs - 1] : NULL;
+
+		if (!pages[i].is_there)
+			continue;
+		if (last && last->start + last->len == pages[i].addr && last->prot == pages[i].prot)
+			last->len += SPACE_PAGE;
+		else if (runs++ < max)
+			out[runs - 1] = (struct safety_range){pages[i].addr, SPACE_PAGE, pages[i].prot};
+	}
+	return runs;
+}
+
+/* Note the pages that are, or will be, shut, where they are found if we are killed. more may be NULL. 0 or -errno. */
+static int pages_note(const struct space *space, const struct page *pages, size_t n, const struct page *more, size_t n_more)
+{
+	struct safety_range *ranges;
+	size_t n_ranges;
+	int result;
+
+	if (!space->safety)
+		return 0;
+	ranges = mem_new(SAFETY_RANGES_MAX, sizeof(*ranges));
+	n_ranges = pages_ranges(pages, n, ranges, SAFETY_RANGES_MAX);
+	if (n_ranges < SAFETY_RANGES_MAX && n_more)
+		n_ranges += pages_ranges(more, n_more, ranges + n_ranges, SAFETY_RANGES_MAX - n_ranges);
+	result = n_ranges > SAFETY_RANGES_MAX ? -E2BIG : safety_ranges_set(space->safety, ranges, n_ranges);
+	free(ranges);
+	return result;
+}
+
 bool space_is_watched(const struct space *space)
 {
 	return space->n_pages > 0;
@@ -349,7 +386,9 @@ void space_open(struct space *space)
 
 void space_shut(struct space *space)
 {
-	if (--space->n_open == 0 && space->agent)
+	if (--space->n_open > 0 || !space->agent)
+		return;
+	if (pages_note(space, space->pages, space->n_pages, NULL, 0) == 0)
 		pages_protect(space, space->pages, space->n_pages, true);
 }
 
@@ -466,15 +505,14 @@ static void breakpoints_set(struct space *space, const struct arming *arming)
 
 /* Arming. */
 
-/* Open what is not watched any more, shut what is watched now. */
+/* Open what is not watched any more, shut what is watched now. Without an agent there is neither. */
 static int pages_replace(struct space *space, struct page *pages, size_t n)
 {
 	struct page *former = space->pages;
 	size_t n_former = space->n_pages;
-	int result = 0;
+	int result = pages_note(space, pages, n, former, n_former);
 
-	/* Without an agent there are none. */
-	if (space->n_open == 0 && n_former)
+	if (space->n_open == 0 && n_former && result == 0)
 		result = pages_protect(space, former, n_former, false);
 	if (space->n_open == 0 && n && result == 0)
 		result = pages_protect(space, pages, n, true);
@@ -488,7 +526,31 @@ static int pages_replace(struct space *space, struct page *pages, size_t n)
 	space->pages = pages;
 	space->n_pages = n;
 	free(former);
-	return 0;
+	return pages_note(space, pages, n, NULL, 0);
+}
+
+/* The agent, and what stands by for the case that we are killed. */
+static int agent_begin(struct space *space, pid_t tid, int *status, struct err *err)
+{
+	space->agent = agent_new(space->pid, tid, status, SCRATCH_PARTS * SCRATCH_PART, err);
+	if (!space->agent)
+		return -1;
+	space->safety = safety_new(space->agent, err);
+	if (space->safety)
+		return 0;
+	agent_free(space->agent);
+	space->agent = NULL;
+	return -1;
+}
+
+static void agent_end(struct space *space, void (*end)(struct agent *agent))
+{
+	if (space->safety)
+		safety_free(space->safety);
+	space->safety = NULL;
+	if (space->agent)
+		end(space->agent);
+	space->agent = NULL;
 }
 
 int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct err *err)
@@ -501,7 +563,7 @@ int space_arm(struct space *space, pid_t tid, int *status, const struct arming *
 		return -1;
 	pages = pages_list(arming, &n);
 	pages_protections(space, pages, n, true);
-	if (n && !space->agent && !(space->agent = agent_new(space->pid, tid, status, SCRATCH_PARTS * SCRATCH_PART, err))) {
+	if (n && !space->agent && agent_begin(space, tid, status, err)) {
 		free(pages);
 		return -1;
 	}
@@ -545,89 +607,69 @@ struct agent *space_agent(const struct space *space)
 
 /* Endings. */
 
-/* In a stopped thread: what agent_protect() does by the agent. */
-struct injection {
-	struct inject inject;
-	int result;
-};
-
-static void inject_protections(struct injection *injection, const struct space *space)
+void space_leave_child(struct space *space, pid_t tid, int *status)
 {
-	for (size_t i = 0; i < space->n_pages; i++) {
-		const uint64_t args[6] = {space->pages[i].addr, SPACE_PAGE, space->pages[i].prot};
-		int64_t result;
-
-		if (space->pages[i].is_there && injection->result == 0)
-			injection->result = inject_call(&injection->inject, SYS_mprotect, args, &result);
-	}
-}
-
-static void inject_unmap(struct injection *injection, const struct space *parent)
-{
-	size_t size;
-	uint64_t args[6] = {0};
-	int64_t result;
-
-	if (!parent->agent || injection->result)
-		return;
-	args[0] = agent_code_at(parent->agent);
-	args[1] = agent_scratch(parent->agent, &size) - args[0] + size;
-	injection->result = inject_call(&injection->inject, SYS_munmap, args, &result);
-}
-
-void space_leave_child(struct space *space, const struct space *parent, pid_t tid, int *status)
-{
-	struct injection injection = {0};
-	uint64_t syscall_at = inject_find_syscall(space->pid, space->memory_fd);
+	struct rescue rescue;
 
 	space_breakpoints_out(space);
-	if (!space->n_pages && !parent->agent)
+	space->n_breakpoints = space->n_pages = 0;
+	if (!rescue_find(space->pid, &rescue))
 		return;
-	if (!syscall_at || inject_begin(&injection.inject, tid, *status, syscall_at, space->memory_fd))
-		return;
-	inject_protections(&injection, space);
-	inject_unmap(&injection, parent);
-	inject_end(&injection.inject, status);
+	if (rescue_open(&rescue, tid, status) == 0)
+		rescue_close(&rescue, tid, status, false);
+	rescue_end(&rescue);
 }
 
-/* The child gets an agent of its own; if it cannot have one, its pages are put back and nothing is watched there. */
-int space_adopt(struct space *space, const struct space *parent, pid_t tid, int *status)
+void space_lend(pid_t pid, pid_t tid, int *status)
 {
-	struct injection injection = {0};
+	struct rescue rescue;
+
+	if (!rescue_find(pid, &rescue))
+		return;
+	rescue_close(&rescue, tid, status, true);
+	rescue_end(&rescue);
+}
+
+int space_adopt(struct space *space, pid_t tid, int *status)
+{
+	size_t n_pages = space->n_pages, n_breakpoints = space->n_breakpoints;
 	struct err ignored;
 
-	if (!space->n_pages)
-		return 0;
-	if (inject_begin(&injection.inject, tid, *status, agent_syscall_at(parent->agent), space->memory_fd) == 0) {
-		inject_unmap(&injection, parent);
-		inject_end(&injection.inject, status);
-	}
-	space->agent = agent_new(space->pid, tid, status, SCRATCH_PARTS * SCRATCH_PART, &ignored);
-	if (space->agent)
-		return pages_protect(space, space->pages, space->n_pages, true); /* a call of the parent's had them open, maybe */
-	space_leave_child(space, parent, tid, status);
-	space->n_pages = 0;
-	return -1;
+	space_leave_child(space, tid, status);
+	space->n_breakpoints = n_breakpoints;
+	space_breakpoints_in(space);
+	if (!n_pages || agent_begin(space, tid, status, &ignored))
+		return n_pages ? -1 : 0;
+	space->n_pages = n_pages;
+	return pages_note(space, space->pages, n_pages, NULL, 0) ? -1 : pages_protect(space, space->pages, n_pages, true);
+}
+
+void space_open_for_good(struct space *space)
+{
+	space_breakpoints_out(space);
+	space_open(space);
 }
 
 void space_leave(struct space *space)
 {
-	space_breakpoints_out(space);
-	space->n_breakpoints = 0;
-	if (!space->agent)
-		return;
-	if (space->n_open == 0)
-		pages_protect(space, space->pages, space->n_pages, false);
-	space->n_open++; /* for good */
-	agent_free(space->agent);
-	space->agent = NULL;
+	agent_end(space, agent_free);
 }
 
 void space_forget(struct space *space)
 {
-	if (space->agent)
-		agent_forget(space->agent);
-	space->agent = NULL;
+	agent_end(space, agent_forget);
 	space->n_pages = 0;
 	space->n_breakpoints = 0;
+}
+
+void space_aside(struct space *space)
+{
+	if (space->safety)
+		safety_aside(space->safety);
+}
+
+void space_back(struct space *space)
+{
+	if (space->safety)
+		safety_back(space->safety);
 }

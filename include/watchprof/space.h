@@ -84,16 +84,25 @@ void space_breakpoints_in(struct space *space);
 size_t space_scratch_take(struct space *space, uint64_t *addr, size_t *len);
 void space_scratch_give(struct space *space, size_t part);
 
-/* In a forked child, space_fork() of its parent's, through its stopped thread tid (*status as for space_arm()): put everything
- * back as it would be without us; or go on watching there. -1: that could not be, and everything was put back. */
-void space_leave_child(struct space *space, const struct space *parent, pid_t tid, int *status);
-int space_adopt(struct space *space, const struct space *parent, pid_t tid, int *status);
+/* In a forked child, through its stopped thread tid (*status as for space_arm()): put everything back as it would be without
+ * us; or go on watching there. -1: that could not be, and nothing is watched. */
+void space_leave_child(struct space *space, pid_t tid, int *status);
+int space_adopt(struct space *space, pid_t tid, int *status);
 
-/* Everything back, agent ended. The threads are stopped. */
+/* In a child that shares the memory but not the dispositions of signals: give it its own of SIGSEGV. */
+void space_lend(pid_t pid, pid_t tid, int *status);
+
+/* The end, the threads standing: first the pages are open, and breakpoints gone; when no thread has a fault of ours to come, all
+ * else is put back. */
+void space_open_for_good(struct space *space);
 void space_leave(struct space *space);
 
 /* The process has ended or runs another program: there is nothing to be put back. */
 void space_forget(struct space *space);
+
+/* Around what the program, or the kernel for it, does with its disposition of SIGSEGV: safety_aside(). */
+void space_aside(struct space *space);
+void space_back(struct space *space);
 
 /* NULL: there is none yet. */
 struct agent *space_agent(const struct space *space);
