@@ -10,9 +10,11 @@
 #include "watchprof/stack.h"
 #include "watchprof/stop.h"
 #include "watchprof/sys.h"
+#include "watchprof/syscall_restart.h"
 #include "watchprof/thread_image.h"
 #include "watchprof/util.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,6 +259,29 @@ static void exec_finish(struct engine *engine, struct thread *thread)
 		tracee_finish_call(engine->tracees, thread, UINT64_MAX, never_asleep);
 }
 
+/* Registrations of restartable sequences are withdrawn where their pages will be shut. */
+static int rseqs_withdraw(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
+{
+	struct thread *thread = NULL;
+	struct sys_rseq rseq;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		struct page_thread *own;
+		int status = thread_status(thread), result;
+
+		if (thread_pid(thread) != process->pid || !thread_is_stopped(thread) || sys_rseq_get(thread_tid(thread), &rseq) ||
+			!rseq.addr || !space_will_shut(arming, rseq.addr, rseq.size))
+			continue;
+		own = page_thread(engine, thread);
+		result = space_rseq_withdraw(process->space, own->tid, &status, &own->rseq);
+		thread_status_set(thread, status);
+		if (result && result != -ESRCH)
+			return err_set(err, "thread %d: the kernel writes into a page of a watched variable (rseq), which cannot be "
+				"changed now: %s", own->tid, strerror(-result));
+	}
+	return 0;
+}
+
 static int process_arm(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
 {
 	struct thread *thread = thread_stopped(engine, process->pid);
@@ -265,6 +290,8 @@ static int process_arm(struct engine *engine, struct process *process, const str
 	if (!thread)
 		return err_set(err, "process %d: no thread of it could be stopped", process->pid);
 	exec_finish(engine, thread);
+	if (rseqs_withdraw(engine, process, arming, err))
+		return -1;
 	status = thread_status(thread);
 	result = space_arm(process->space, thread_tid(thread), &status, arming, err);
 	thread_status_set(thread, status);
@@ -588,6 +615,9 @@ static void thread_release(struct engine *engine, struct process *process, struc
 	bool is_own = false;
 
 	page_call_undo(engine, process, thread);
+	/* A call that was ended by our interrupt only. */
+	if (stop_decode(thread_status(thread)).kind == STOP_CALL)
+		syscall_restart(thread_tid(thread));
 	if (process && thread_stop_signal(thread) == SIGTRAP && trap_breakpoint(process, thread_tid(thread), &regs)) {
 		sys_regs_set(thread_tid(thread), &regs);
 		is_own = true;
@@ -636,6 +666,16 @@ static void faults_await(struct engine *engine)
 	}
 }
 
+static void rseqs_restore(struct engine *engine)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		if (thread_is_stopped(thread))
+			page_rseq_restore(process_find(engine, thread_pid(thread)), thread);
+	}
+}
+
 /* Nobody is spared: calls that threads sleep in are begun again when they are let go. */
 static void spare_nobody(struct engine *engine)
 {
@@ -671,6 +711,7 @@ static void release_all(struct engine *engine)
 			space_open_for_good(process->space);
 	}
 	faults_await(engine);
+	rseqs_restore(engine);
 	LIST_FOREACH (process, &engine->processes, all) {
 		if (space_pid(process->space) == process->pid)
 			space_leave(process->space);

@@ -37,19 +37,23 @@ static void crash_handlers_install(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-/* Test both engines. Success is that one of them works. */
-static int self_test(struct err *err)
+/* Test the engines, or the one that is chosen. Success is that one of them works. */
+static int self_test(const struct options *options, struct err *err)
 {
 	static const struct {
 		const struct engine_ops *engine;
+		enum engine_choice choice;
 		const char *name;
-	} tests[] = {{&engine_dr, "debug registers"}, {&engine_page, "page engine"}};
+	} tests[] = {{&engine_dr, ENGINE_DR, "debug registers"}, {&engine_page, ENGINE_PAGE, "page engine"}};
 	struct err failure;
 	int n_working = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
-		bool works = tests[i].engine->probe(&failure) == 0;
+		bool works;
 
+		if (options->engine != ENGINE_AUTO && options->engine != tests[i].choice)
+			continue;
+		works = tests[i].engine->probe(&failure) == 0;
 		printf("%s: %s\n", tests[i].name, works ? "ok, one write and one read gave two hits" : failure.text);
 		n_working += works;
 	}
@@ -162,7 +166,7 @@ int main(int argc, char **argv)
 	crash_handlers_install();
 	result = options_parse(argc, argv, &options, &err);
 	if (result == 0 && options.self_test) {
-		result = self_test(&err);
+		result = self_test(&options, &err);
 	} else if (result == 0 && options.list_vars) {
 		result = list_vars(&options, &err);
 	} else if (result == 0 && options.decode) {

@@ -215,6 +215,29 @@ static bool is_asleep(pid_t tid)
 	return !procfs_status(tid, &status) || strchr("SDZX", status.state);
 }
 
+/* The thread has registered restartable sequences in a page that will be shut: the kernel would write there. Or it has
+ * taken away its registration, which is ours to forget. */
+static void rseq_take(const struct space *space, struct thread *thread, struct page_thread *own)
+{
+	int status = thread_status(thread);
+
+	own->rseq.addr = 0;
+	space_rseq_withdraw(space, own->tid, &status, &own->rseq);
+	thread_status_set(thread, status);
+}
+
+void page_rseq_restore(const struct process *process, struct thread *thread)
+{
+	struct page_thread *own = thread_mark(thread)->own;
+	int status = thread_status(thread);
+
+	if (!process || !own || !own->rseq.addr)
+		return;
+	space_rseq_restore(process->space, own->tid, &status, &own->rseq);
+	own->rseq.addr = 0;
+	thread_status_set(thread, status);
+}
+
 /* Let a thread make its call with open pages, nobody else running, if it is short; a longer one is left to itself. A
  * futex that sleeps needs nothing any more. */
 static void call_lift(struct engine *engine, struct process *process, struct thread *thread, enum call_class class)
@@ -223,16 +246,20 @@ static void call_lift(struct engine *engine, struct process *process, struct thr
 	struct space *space = process->space;
 	uint64_t nr, args[CALL_ARGUMENTS];
 	int64_t result = 0;
+	bool is_over;
 
 	space_threads_stop(engine, space);
 	call_open(own, space);
-	if (tracee_finish_call(engine->tracees, thread, clock_now_ns() + ALONE_NS, is_asleep) &&
-		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT)
+	is_over = tracee_finish_call(engine->tracees, thread, clock_now_ns() + ALONE_NS, is_asleep) &&
+		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT;
+	if (is_over && own->nr == SYS_rseq && result == 0)
+		rseq_take(space, thread, own);
+	if (is_over)
 		call_end(engine, process, thread, result);
 	else if (class == CALL_FUTEX || class == CALL_EXIT)
 		call_shut(engine, own);
-	else
-		own->opened_ns = clock_now_ns();
+	else if (tracees_count(engine->tracees) > 1)
+		own->opened_ns = clock_now_ns(); /* others run, and are not seen */
 	space_threads_go(engine, space);
 }
 
@@ -272,6 +299,8 @@ static bool is_to_be_lifted(const struct space *space, const struct page_thread 
 	case CALL_EXIT:
 		/* The kernel clears the thread's id, and walks its list of robust locks. */
 		return own->nr == SYS_exit;
+	case CALL_REGISTERS_POINTER:
+		return own->nr == SYS_rseq && space_is_near(space, own->args[0], own->args[1]);
 	case CALL_UNKNOWN:
 	case CALL_ASYNC:
 		return true;

@@ -37,6 +37,7 @@ struct page_thread {
 	uint64_t nr, args[CALL_ARGUMENTS]; /* of the call that it is in */
 	bool is_map;	      /* that call changes mappings near watched pages */
 	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */
+	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */
 	size_t scratch;		    /* number of the part of the scratch area that they are in, and 1 */
 	LIST_ENTRY(page_thread) all;
 };
@@ -100,6 +101,9 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 /* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
 void page_mask_clear(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
+
+/* A stopped thread's restartable sequences are registered again. */
+void page_rseq_restore(const struct process *process, struct thread *thread);
 
 /* See struct engine_ops; by what rescue.h finds in the process. */
 guardian_rescue_fn page_rescue;

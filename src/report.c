@@ -145,6 +145,10 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"trace_overwritten", FIELD_COUNT, r->is_traced ? "" : NULL, r->trace_overwritten},
 		{"filtered", FIELD_COUNT, "", filtered(r)},
 		{"unknown_kinds", FIELD_COUNT, "", profile_unknown(r->profile)},
+		{"neighbours", FIELD_COUNT, r->is_paged ? "" : NULL, r->neighbours},
+		{"stepped", FIELD_COUNT, r->is_paged ? "" : NULL, r->stepped},
+		{"windows", FIELD_COUNT, r->is_paged ? "" : NULL, r->windows},
+		{"window_time", FIELD_SECONDS, r->is_paged ? "" : NULL, r->window_ns},
 	};
 	size_t n = 0;
 

@@ -44,6 +44,10 @@ static void text_head(FILE *out, const struct report *report)
 	if (profile_overrun(report->profile))
 		fprintf(out, ", %" PRIu64 " of them without a place in the table (overrun; see --max-sites)",
 			profile_overrun(report->profile));
+	if (report->is_paged)
+		fprintf(out, "\npages: %" PRIu64 " stops at other bytes of the watched pages, %" PRIu64 " of all stops by single steps, "
+			"%" PRIu64 " windows of %.3f s in all in which other threads were not watched", report->neighbours, report->stepped,
+			report->windows, (double)report->window_ns / NS_PER_S);
 	fputs("\nended: ", out);
 	text_escape(out, text_or_unknown(report->end));
 	fputs(report->complete ? "\n" : "; INCOMPLETE\n", out);
@@ -63,10 +67,10 @@ static void text_watch(FILE *out, const struct report *report, unsigned i)
 	fputs("\nwatch ", out);
 	text_escape(out, watch->text);
 	if (watch->len)
-		fprintf(out, ": %" PRIu64 " byte%s %s%s, access %s, %u slot%s", watch->len,
-			watch->len == 1 ? "" : "s", watch->is_tls ? "" : "at ",
-			report_address(watch, address), watch->access, watch->slots,
-			watch->slots == 1 ? "" : "s");
+		fprintf(out, ": %" PRIu64 " byte%s %s%s, access %s", watch->len, watch->len == 1 ? "" : "s",
+			watch->is_tls ? "" : "at ", report_address(watch, address), watch->access);
+	if (watch->len && watch->slots)
+		fprintf(out, ", %u slot%s", watch->slots, watch->slots == 1 ? "" : "s");
 	if (watch->object) {
 		fputs(", ", out);
 		text_escape(out, watch->object);

@@ -226,6 +226,7 @@ void session_tick(struct session *session, uint64_t now_ns)
 	session->next_tick_ns = now_ns + TICK_NS;
 	take_signals(session);
 	tell_masks(session);
+	session_check_cost(session);
 	session_limit_tick(session, now_ns);
 	session_trace_tick(session);
 	session_writer_tick(session);

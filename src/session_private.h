@@ -128,6 +128,7 @@ struct session {
 	uint64_t limited_second;
 	bool was_limited, is_limiting; /* that changes just now, and nothing else */
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
+	bool is_cost_told; /* that most stops are of no use */
 
 	const char *text[WATCHES_MAX];
 	struct session_watch watches[WATCHES_MAX];
@@ -149,6 +150,9 @@ struct session {
 
 /* The watches of a hit that it meets the filters of; the others count it as filtered. */
 uint64_t session_filter(struct session *session, const struct hit *hit);
+
+/* Warn once where nearly all stops are at neighbours of what is watched. */
+void session_check_cost(struct session *session);
 
 /* Remember a warning for the report, and tell it now. Takes ownership of text. */
 void session_warn(struct session *session, char *text);

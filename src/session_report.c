@@ -146,11 +146,16 @@ struct report session_report(const struct session *session, struct report_watch 
 		.stopped_ns = counts.stopped_ns,
 		.output_fd = session->output_fd >= 0 ? &session->output_fd : NULL,
 		.lost = counts.lost,
+		.is_paged = session->ops == &engine_page,
+		.neighbours = counts.neighbours,
+		.stepped = counts.stepped,
+		.windows = counts.windows,
+		.window_ns = counts.window_ns,
 		.end = session->end ? session->end : session->is_held ? "waits at its start for a watch" : "running",
 		.traps_unblocked = counts.traps_unblocked,
 		.max_rate = session->options->max_rate,
 		.is_sampled = session->was_limited || session->was_paused,
-		.complete = counts.lost == 0 && counts.threads_unarmed == 0 && !session->was_limited &&
+		.complete = counts.lost == 0 && counts.windows == 0 && counts.threads_unarmed == 0 && !session->was_limited &&
 			!session->was_paused,
 		.warnings = (const char *const *)session->warnings,
 		.n_warnings = session->n_warnings,

@@ -4,8 +4,10 @@
 
 #include "watchprof/agent.h"
 #include "watchprof/hit.h"
+#include "watchprof/inject.h"
 #include "watchprof/procfs.h"
 #include "watchprof/rescue.h"
+#include "watchprof/rseq_registration.h"
 #include "watchprof/safety.h"
 #include "watchprof/sys.h"
 #include "watchprof/thread_image.h"
@@ -504,6 +506,28 @@ static void breakpoints_set(struct space *space, const struct arming *arming)
 }
 
 /* Arming. */
+
+bool space_will_shut(const struct arming *arming, uint64_t addr, uint64_t len)
+{
+	for (size_t i = 0; i < arming->n; i++) {
+		const struct span *span = &arming->spans[i];
+
+		if (span->len && span->access != ACCESS_EXECUTE && !(arming->off >> i & 1) &&
+			page_of(span->addr) < addr + len && addr < page_of(span->addr + span->len - 1) + SPACE_PAGE)
+			return true;
+	}
+	return false;
+}
+
+int space_rseq_withdraw(const struct space *space, pid_t tid, int *status, struct sys_rseq *former)
+{
+	return rseq_withdraw(tid, status, inject_find_syscall(space->pid, space->memory_fd), space->memory_fd, former);
+}
+
+int space_rseq_restore(const struct space *space, pid_t tid, int *status, const struct sys_rseq *former)
+{
+	return rseq_restore(tid, status, inject_find_syscall(space->pid, space->memory_fd), space->memory_fd, former);
+}
 
 /* Open what is not watched any more, shut what is watched now. Without an agent there is neither. */
 static int pages_replace(struct space *space, struct page *pages, size_t n)

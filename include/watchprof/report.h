@@ -83,6 +83,11 @@ struct report {
 	uint64_t threads_now;	  /* threads that live */
 	uint64_t stopped_ns;	  /* how long threads stood at their hits, all added up: an estimate */
 	uint64_t lost;		  /* hits known to have happened and not counted */
+	/* Of the page engine: */
+	bool is_paged;
+	uint64_t neighbours;	     /* stops at accesses to other bytes of watched pages */
+	uint64_t stepped;	     /* instructions that threads had to run themselves, the others standing */
+	uint64_t windows, window_ns; /* how often, and how long, other threads ran while pages were open: nothing was seen */
 	uint64_t traps_unblocked; /* hits that found SIGTRAP blocked in their thread */
 	uint64_t max_rate;	  /* of hits of a watch in a second; 0: no limit */
 	bool is_sampled;	  /* watches were disarmed for part of the time */

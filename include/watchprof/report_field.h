@@ -18,7 +18,7 @@ struct report_field {
 	uint64_t count;
 };
 
-#define REPORT_FIELDS_MAX 32
+#define REPORT_FIELDS_MAX 40
 
 /* Fill fields with the header of a report; returns how many. */
 size_t report_fields(const struct report *report, struct report_field fields[REPORT_FIELDS_MAX]);

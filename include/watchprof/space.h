@@ -6,6 +6,7 @@
 #include "watchprof/emulate.h"
 #include "watchprof/engine.h"
 #include "watchprof/err.h"
+#include "watchprof/sys.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,14 @@ int space_plan(const struct arming *arming, struct err *err);
 
 /* The same with the mappings as they are: every page can be shut. Touches nothing. */
 int space_check(const struct space *space, const struct arming *arming, struct err *err);
+
+/* Will pages of these bytes be shut for this arming? */
+bool space_will_shut(const struct arming *arming, uint64_t addr, uint64_t len);
+
+/* Restartable sequences of a stopped thread, whose area lies in pages that are open still, or again (rseq_registration.h). *status
+ * as for space_arm(). 0, -EBUSY, or -errno. */
+int space_rseq_withdraw(const struct space *space, pid_t tid, int *status, struct sys_rseq *former);
+int space_rseq_restore(const struct space *space, pid_t tid, int *status, const struct sys_rseq *former);
 
 /* From now on these are watched (bit i of a watch set is spans[i]). tid is a stopped thread and *status that of its stop, both
  * used as by agent_new() if an agent is needed and there is none. All or nothing. */
