@@ -195,6 +195,8 @@ static void mask_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	out->folds = 1;
 	if (has_vector && in->avx.broadcast.mode)
 		out->folds = (uint8_t)(result->element_count / op->element_count);
+	else if (in->avx.broadcast.mode) /* a comparison, whose result is a mask */
+		out->folds = (uint8_t)(in->avx.vector_length / op->element_size / op->element_count);
 	else if (has_vector && result->size == op->size && !converts) {
 		/* Elements of the result count, where those read are finer. */
 		out->element = (uint8_t)(result->element_size / 8);

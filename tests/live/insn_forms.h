@@ -286,6 +286,8 @@ FORM(vaddps_broadcast_on, "r", 4, AVX512, form_callee, "mov $0x8000,%eax; kmovq 
 	"vaddps (%rbx){1to16},%zmm1,%zmm2{%k1}")
 FORM(vaddps_broadcast_off, "r off", 4, AVX512, form_callee, "kxorq %k1,%k1,%k1",
 	"vaddps (%rbx){1to16},%zmm1,%zmm2{%k1}")
+FORM(vpcmpq_broadcast_on, "r", 8, AVX512, form_callee, "mov $0x80,%eax; kmovq %rax,%k1",
+	"vpcmpq $1,(%rbx){1to8},%zmm1,%k2{%k1}")
 FORM(vbroadcastf32x4_on, "r", 16, AVX512, form_callee, "mov $0x10,%eax; kmovq %rax,%k1",
 	"vbroadcastf32x4 (%rbx),%zmm1{%k1}")
 FORM(vbroadcastf32x4_off, "r off", 16, AVX512, form_callee, "mov $0x8,%eax; kmovq %rax,%k1",
