@@ -291,6 +291,10 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 		if (code->in.address_width == 32)
 			plan->way = WAY_STEP;
 		break;
+	case WAY_COPY: /* of which operand a segment would be is not the same everywhere */
+		if (plan->operands[0].segment || plan->operands[1].segment)
+			plan->way = WAY_STEP;
+		break;
 	case WAY_CLEAR:
 		plan->n_operands = 1;
 		plan->is_line = true;

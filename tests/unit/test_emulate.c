@@ -620,7 +620,40 @@ static void test_more_forms(void **state)
 
 /* ---- changed bytes ---- */
 
-/* The bytes of some form, with one or two changed, or others put in front; at times nothing but chance. */
+/* Any opcode of any map, in each of the encodings, with an operand at (register) and small displacements. */
+static void code_made(uint64_t *seed, unsigned char code[INSN_BYTES_MAX])
+{
+	static const unsigned char prefixes[] = {0x66, 0xf2, 0xf3, 0xf0};
+	uint64_t r = random_next(seed);
+	unsigned pp = r & 3, wide = r >> 2 & 1, map = 1 + (r >> 3) % 3, length = r >> 8 & 3, mask = r >> 10 & 7, n = 0;
+
+	switch (r >> 16 & 3) {
+	case 0: /* EVEX: R X B R' all inverted, vvvv any, z b V' aaa */
+		code[n++] = 0x62;
+		code[n++] = (unsigned char)(0xf0 | map);
+		code[n++] = (unsigned char)(wide << 7 | (r >> 20 & 15) << 3 | 4 | pp);
+		code[n++] = (unsigned char)((r >> 24 & 1) << 7 | length << 5 | (r >> 25 & 1) << 4 | 8 | mask);
+		break;
+	case 1:
+		code[n++] = 0xc4;
+		code[n++] = (unsigned char)(0xe0 | map);
+		code[n++] = (unsigned char)(wide << 7 | (r >> 20 & 15) << 3 | (length & 1) << 2 | pp);
+		break;
+	default:
+		if (r >> 20 & 1)
+			code[n++] = prefixes[pp];
+		if (wide)
+			code[n++] = (unsigned char)(0x48 | (r >> 21 & 4));
+		if (r >> 24 & 3)
+			code[n++] = 0x0f;
+		if ((r >> 24 & 3) > 1)
+			code[n++] = r >> 24 & 1 ? 0x38 : 0x3a;
+	}
+	code[n++] = (unsigned char)(r >> 32);
+	code[n++] = (unsigned char)((r >> 40 & 0x3f) | (r >> 50 & 1 ? 0x40 : 0)); /* ModRM; displacement: what follows */
+}
+
+/* The bytes of some form, with one or two changed, or others put in front; or made from scratch. */
 static void code_random(uint64_t *seed, unsigned char code[INSN_BYTES_MAX])
 {
 	static const unsigned char prefixes[] = {
@@ -630,8 +663,10 @@ static void code_random(uint64_t *seed, unsigned char code[INSN_BYTES_MAX])
 	unsigned n_front = random_next(seed) % 4 == 0, n_changes = random_next(seed) % 3;
 
 	random_fill(seed, code, INSN_BYTES_MAX);
-	if (random_next(seed) % 16 == 0)
+	if (random_next(seed) % 3 == 0) {
+		code_made(seed, code);
 		return;
+	}
 	for (unsigned i = 0; i < n_front; i++)
 		code[i] = prefixes[random_next(seed) % ARRAY_LEN(prefixes)];
 	for (size_t i = 0; form->insn + i < form->end && n_front + i < INSN_BYTES_MAX; i++)
