@@ -6,6 +6,7 @@
 
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
+#include <string.h>
 
 /* State parts (Intel SDM volume 1, "XSAVE-supported features and state-component bitmaps"). Of protection keys and
  * tiles nothing is loaded: the tracer would run with them. */
@@ -79,6 +80,18 @@ static uint32_t parts_enabled(const struct emulate_processor *processor)
 	return low & PARTS_AVX512;
 }
 
+/* Intel SDM volume 1, "Guidelines for writing to the MXCSR register". Not AMD's bit for misaligned operands: that
+ * is for the thread. */
+static uint32_t mxcsr_mask_read(void)
+{
+	unsigned char area[512] __attribute__((aligned(16))) = {0};
+	uint32_t mask;
+
+	__asm__ volatile("fxsave64 %0" : "=m"(area));
+	memcpy(&mask, area + 28, sizeof(mask));
+	return (mask ? mask : 0xffbf) & 0xffff;
+}
+
 void emulate_processor_read(struct emulate_processor *processor)
 {
 	*processor = (struct emulate_processor){0};
@@ -89,6 +102,7 @@ void emulate_processor_read(struct emulate_processor *processor)
 			out[EAX] = out[EBX] = out[ECX] = out[EDX] = 0;
 	}
 	processor->parts = parts_enabled(processor);
+	processor->mxcsr_mask = mxcsr_mask_read();
 	processor->layout = insn_xsave_here();
 }
 

@@ -29,7 +29,6 @@
 #define X87_MASKS     0x3fU
 #define X87_PENDING   0x80U
 #define MXCSR_MASKS   0x1f80U
-#define MXCSR_VALID   0xffffU
 
 /* Where a part lies in an area. */
 struct part {
@@ -135,7 +134,7 @@ bool emulate_state_is_calm(const struct emulate_run *run)
 	memcpy(&control, in + FX_CONTROL, sizeof(control));
 	memcpy(&status, in + FX_STATUS, sizeof(status));
 	memcpy(&mxcsr, in + FX_MXCSR, sizeof(mxcsr));
-	if (mxcsr & ~MXCSR_VALID)
+	if (mxcsr & ~run->emulator->processor.mxcsr_mask)
 		return false;
 	if (run->plan->can_trap_x87 && (status & X87_PENDING || (control & X87_MASKS) != X87_MASKS))
 		return false;

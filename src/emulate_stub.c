@@ -184,7 +184,7 @@ static bool is_harmless(const struct emulate_run *run)
 		return false;
 	if (plan->mxcsr_at != INSN_NO_REGISTER)
 		memcpy(&mxcsr, run->emulator->frame->buffer + plan->mxcsr_at, sizeof(mxcsr));
-	return (mxcsr & ~0xffffU) == 0 && (plan->division == DIVISION_NONE || is_divisible(run)) &&
+	return (mxcsr & ~run->emulator->processor.mxcsr_mask) == 0 && (plan->division == DIVISION_NONE || is_divisible(run)) &&
 		(plan->level == LEVEL_NONE || emulate_state_is_calm(run));
 }
 
