@@ -260,8 +260,7 @@ static bool plan_touches_shut(const struct call_plan *plan, const struct bounce_
 
 static bool plan_is_lifted(const struct call_plan *plan)
 {
-	return !plan->is_complete || plan->class == CALL_MAP || plan->class == CALL_SIGRETURN ||
-	       plan->class == CALL_UNKNOWN;
+	return !plan->is_complete || plan->class == CALL_SIGRETURN || plan->class == CALL_UNKNOWN;
 }
 
 /* restart_syscall: the kernel goes on with what it has kept of a call, addresses included. */
@@ -298,7 +297,7 @@ static enum bounce_result plan_judge(struct call_bounce *bounce, const struct ca
 	if (!plan_touches_shut(plan, memory))
 		return BOUNCE_NONE;
 	/* A child would have the changed registers. */
-	if (plan->is_bad || plan->class == CALL_FORK)
+	if (plan->is_bad || plan->class == CALL_MAP || plan->class == CALL_FORK)
 		return BOUNCE_LIFT;
 	return plan_move(bounce, plan, memory) ? BOUNCE_DONE : BOUNCE_LIFT;
 }

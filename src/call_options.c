@@ -116,7 +116,7 @@ static const struct call_option prctls[] = {
 	{.value = 59, .class = CALL_REGISTERS_POINTER, .rules = {FIXED(4, 1, CALL_IN)}}, /* syscall user dispatch */
 	{.value = 62, .rules = {OUT_MAYBE(4, 8)}}, /* PR_SCHED_CORE */
 	{.value = 0x41555856, .rules = {OUT_RESULT(1, 2, 1)}}, /* PR_GET_AUXV */
-	{.value = 0x53564d41, .class = CALL_MAP, .rules = {{.kind = RULE_STRING, .argument = 4, .direction = CALL_IN, .size = 80}}},
+	{.value = 0x53564d41, .class = CALL_MAP, .rules = {RANGE(2, 3), {.kind = RULE_STRING, .argument = 4, .direction = CALL_IN, .size = 80}}},
 };
 
 const struct call_options call_prctl = {.selector = 0, .mask = UINT32_MAX, .n = ARRAY_LEN(prctls), .list = prctls};
@@ -128,7 +128,8 @@ static const struct call_option arch_prctls[] = {
 	{.value = 0x1024, .rules = {OUT(1, 8)}},
 	{.value = 0x2001, .class = CALL_MAP}, {.value = 0x2002, .class = CALL_MAP}, {.value = 0x2003, .class = CALL_MAP},
 	{.value = 0x4001, .rules = {OUT(1, 8)}}, {.value = 0x4003, .rules = {OUT(1, 8)}}, /* LAM */
-	{.value = 0x5001, .class = CALL_MAP}, {.value = 0x5002, .class = CALL_MAP}, /* shadow stack on, off */
+	{.value = 0x5001, .class = CALL_MAP, .is_incomplete = true}, /* shadow stack on, off */
+	{.value = 0x5002, .class = CALL_MAP, .is_incomplete = true},
 	{.value = 0x5005, .rules = {OUT(1, 8)}},
 };
 

@@ -29,6 +29,10 @@ enum call_rule_kind {
 	RULE_SIGEVENT,	    /* struct sigevent; for SIGEV_THREAD with a cookie of base bytes */
 	RULE_WAITERS,	    /* argument by, or size, times struct futex_waitv */
 	RULE_XATTR,	    /* struct xattr_args of argument by bytes: pointer and length of a value */
+	RULE_RANGE,	    /* argument by bytes, up to the end of a page, are mapped otherwise */
+	RULE_MMAP,	    /* mmap: that, if the place is not free to choose */
+	RULE_MREMAP,	    /* mremap: the old place, and the new one if it is not free to choose */
+	RULE_BRK,	    /* brk: what is behind the new end of the heap */
 	RULE_FIXED,	    /* size bytes at an address that matters */
 	RULE_VAGUE,	    /* memory of unknown extent */
 };
@@ -116,6 +120,7 @@ extern const struct call_options call_ioctl, call_fcntl, call_prctl, call_arch_p
 #define NODES(arg, count, ways) {.kind = RULE_BITS, .argument = arg, .by = count, .direction = ways, .size = 1}
 #define IOVEC(arg, count, ways) {.kind = RULE_IOVEC, .argument = arg, .by = count, .direction = ways}
 #define SIGSET(arg, length)    IN_COUNT(arg, length, 1)
+#define RANGE(arg, count)      {.kind = RULE_RANGE, .argument = arg, .by = count}
 #define VAGUE(arg)	       {.kind = RULE_VAGUE, .argument = arg, .direction = CALL_IN | CALL_OUT}
 #define FIXED(arg, bytes, ways) {.kind = RULE_FIXED, .argument = arg, .direction = ways, .size = bytes}
 

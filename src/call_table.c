@@ -521,6 +521,48 @@ static void plan_vague(struct planner *p, const struct call_rule *rule)
 		p->out->pieces[piece].is_fixed = true;
 }
 
+/* Bytes that are mapped otherwise afterwards: whole pages. */
+static void range_add(struct planner *p, struct place place, uint64_t addr, uint64_t len)
+{
+	len = len > ADDRESS_END ? ADDRESS_END : (len + addr % PAGE + PAGE - 1) / PAGE * PAGE;
+	piece_add(p, place,
+		(struct call_piece){.addr = addr / PAGE * PAGE,
+			.len = len,
+			.direction = CALL_IN | CALL_OUT | CALL_MAPPED,
+			.is_fixed = true});
+}
+
+static void plan_range(struct planner *p, const struct call_rule *rule)
+{
+	range_add(p, place_register(rule), p->args[rule->argument], p->args[rule->by]);
+}
+
+#define FLAG_MAP_FIXED 0x10 /* and not MAP_FIXED_NOREPLACE, which replaces nothing */
+
+static void plan_mmap(struct planner *p, const struct call_rule *rule)
+{
+	if (p->args[3] & FLAG_MAP_FIXED)
+		plan_range(p, rule);
+}
+
+#define FLAG_MREMAP_FIXED 2
+
+static void plan_mremap(struct planner *p, const struct call_rule *rule)
+{
+	plan_range(p, rule);
+	if (p->args[3] & FLAG_MREMAP_FIXED)
+		range_add(p, (struct place){.argument = 4, .parent = CALL_NO_PARENT}, p->args[4],
+			p->args[2]);
+}
+
+/* Where the heap ends is not known here: it may lose all that is behind. 0 only asks. */
+#define HEAP_MAX (1ULL << 40)
+
+static void plan_brk(struct planner *p, const struct call_rule *rule)
+{
+	range_add(p, place_register(rule), p->args[0], HEAP_MAX);
+}
+
 typedef void plan_rule(struct planner *p, const struct call_rule *rule);
 
 static plan_rule *const rule_plans[] = {
@@ -544,6 +586,10 @@ static plan_rule *const rule_plans[] = {
 	[RULE_SIGEVENT] = plan_sigevent,
 	[RULE_WAITERS] = plan_waiters,
 	[RULE_XATTR] = plan_xattr,
+	[RULE_RANGE] = plan_range,
+	[RULE_MMAP] = plan_mmap,
+	[RULE_MREMAP] = plan_mremap,
+	[RULE_BRK] = plan_brk,
 	[RULE_FIXED] = plan_fixed,
 	[RULE_VAGUE] = plan_vague,
 };
@@ -650,7 +696,7 @@ static uint64_t part_of(uint64_t total, uint64_t before, uint64_t len)
 
 uint64_t call_written(const struct call_piece *piece, int64_t result, uint64_t value)
 {
-	if (!(piece->direction & CALL_OUT))
+	if (!(piece->direction & CALL_OUT) || piece->direction & CALL_MAPPED)
 		return 0;
 	if (piece->back == BACK_CHANGED)
 		return !call_is_error(result) && result < (int64_t)piece->back_needs ? 0
@@ -674,7 +720,8 @@ unsigned call_watched(const struct call_plan *plan, const struct call_memory *me
 		const struct call_piece *piece = &plan->pieces[i];
 		uint64_t value = 0, written;
 
-		if (piece->addr >= addr + len || addr >= piece->addr + piece->len)
+		if (piece->direction & CALL_MAPPED || piece->addr >= addr + len ||
+			addr >= piece->addr + piece->len)
 			continue;
 		if (piece->value_size &&
 			!memory->read(memory->context, piece->value_at, &value, piece->value_size))

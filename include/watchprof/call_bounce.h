@@ -22,8 +22,8 @@ struct bounce_memory {
 	/* Write len bytes, whatever the protection; all or nothing. */
 	bool (*write)(void *context, uint64_t addr, const void *data, size_t len);
 	/* Is any of these bytes in a page that we have shut for this direction (set of CALL_IN,
-	 * CALL_OUT)? A page that can be read is not shut for CALL_IN. A page that the program
-	 * itself may not access like this is not shut. */
+	 * CALL_OUT, CALL_MAPPED)? A page that can be read is not shut for CALL_IN alone. A page
+	 * that the program itself may not access like this is not shut. */
 	bool (*is_shut)(void *context, uint64_t addr, uint64_t len, unsigned direction);
 	/* Does the program's own protection allow the access to all of these bytes? May be NULL: it
 	 * does. */
@@ -41,11 +41,11 @@ enum bounce_result {
 struct call_bounce *call_bounce_new(uint64_t addr, uint64_t len);
 void call_bounce_free(struct call_bounce *bounce);
 
-/* A thread stands at the entry of the planned call. A call of class CALL_MAP, CALL_SIGRETURN or
- * CALL_UNKNOWN, or an incomplete plan, is always lifted; one of class CALL_FORK where it touches
- * what is shut. Memory that cannot be read is left to the kernel: it gives EFAULT. args is changed
- * only with BOUNCE_DONE. restart_syscall goes on with the call that was interrupted: the answer is
- * the same, and the plan gets that call's class. */
+/* A thread stands at the entry of the planned call. A call of class CALL_SIGRETURN or CALL_UNKNOWN,
+ * or an incomplete plan, is always lifted; one of class CALL_MAP or CALL_FORK where it touches what
+ * is shut. Memory that cannot be read is left to the kernel: it gives EFAULT. args is changed only
+ * with BOUNCE_DONE. restart_syscall goes on with the call that was interrupted: the answer is the
+ * same, and the plan gets that call's class. */
 enum bounce_result call_bounce_enter(struct call_bounce *bounce, struct call_plan *plan,
 	const struct bounce_memory *memory, uint64_t args[CALL_ARGUMENTS]);
 

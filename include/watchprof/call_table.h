@@ -15,10 +15,11 @@
 #define CALL_PIECES_MAX 256
 #define CALL_IN		1 /* the kernel reads it */
 #define CALL_OUT	2 /* the kernel writes it */
+#define CALL_MAPPED	4 /* with both of the above: what is mapped there, or how, changes */
 
 enum call_class {
 	CALL_PLAIN,
-	CALL_MAP,	/* changes mappings, protections or pages: lift, then look at the mappings again */
+	CALL_MAP,	/* changes mappings, protections or pages, there where its pieces are */
 	CALL_SIGRETURN, /* restores registers and the mask from the stack */
 	CALL_SIGACTION,
 	CALL_SIGMASK, /* the mask that user code runs with changes */
@@ -53,7 +54,7 @@ struct call_piece {
 	uint32_t back_needs; /* a smaller result means that nothing was written here */
 	int16_t parent;
 	int8_t argument;
-	uint8_t direction;  /* set of CALL_IN, CALL_OUT */
+	uint8_t direction;  /* set of CALL_IN, CALL_OUT, CALL_MAPPED; 0: only its address is kept */
 	uint8_t back;	    /* enum call_back */
 	uint8_t value_size; /* bytes at value_at */
 	bool is_fixed;	    /* it cannot be put elsewhere: its extent is not known, or its address matters */

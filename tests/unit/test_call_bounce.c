@@ -514,7 +514,16 @@ static void test_lift(void **state)
 	assert_int_equal(fake_enter(fake, SYS_write, 3, BASE, 2 * PAGE, 0),
 		BOUNCE_LIFT); /* longer than the scratch area */
 	assert_int_equal(fake_enter(fake, SYS_write, 3, BASE + PAGE, PAGE, 0), BOUNCE_NONE);
-	assert_int_equal(fake_enter(fake, SYS_mmap, 0, PAGE, 0, 0), BOUNCE_LIFT);
+	assert_int_equal(fake_enter(fake, SYS_mmap, 0, PAGE, 0, MAP_PRIVATE), BOUNCE_NONE);
+	assert_int_equal(
+		fake_enter(fake, SYS_mmap, BASE, PAGE, 0, MAP_PRIVATE | MAP_FIXED), BOUNCE_LIFT);
+	assert_int_equal(fake_enter(fake, SYS_munmap, BASE + PAGE, PAGE, 0, 0), BOUNCE_NONE);
+	assert_int_equal(fake_enter(fake, SYS_mprotect, BASE - PAGE, PAGE + 1, 0, 0), BOUNCE_LIFT);
+	assert_int_equal(fake_enter(fake, SYS_brk, 0, 0, 0, 0), BOUNCE_NONE);
+	assert_int_equal(fake_enter(fake, SYS_brk, BASE, 0, 0, 0), BOUNCE_LIFT);
+	assert_int_equal(fake_enter(fake, SYS_brk, BASE + PAGE, 0, 0, 0), BOUNCE_NONE);
+	assert_int_equal(fake_enter(fake, SYS_mremap, BASE + PAGE, PAGE, PAGE, 0), BOUNCE_NONE);
+	assert_int_equal(fake_enter(fake, SYS_mremap, BASE, PAGE, PAGE, 0), BOUNCE_LIFT);
 	assert_int_equal(fake_enter(fake, 9999, 0, 0, 0, 0), BOUNCE_LIFT);
 	assert_int_equal(fake_enter(fake, SYS_rt_sigreturn, 0, 0, 0, 0), BOUNCE_LIFT);
 	assert_int_equal(fake_enter(fake, SYS_futex, BASE, FUTEX_WAIT_PRIVATE, 0, 0), BOUNCE_LIFT);

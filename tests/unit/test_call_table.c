@@ -91,7 +91,7 @@ static bool is_seven(void *context, int64_t pid)
 }
 
 /* A call and its pieces. A piece is the argument, or @ and the address of the pointer; < (read), > (written), = (both)
- * or - (kept); its address and length; for what is written how much comes back: w all, c what changed, r result times..., v
+ * - (kept) or # (mapped otherwise); its address and length; for what is written how much comes back: w all, c what changed, r result times..., v
  * what a number in memory says; ! where it cannot be elsewhere. In front the class, if it is not plain; behind ~ it
  * may sleep, ~once a futex wait that looks at its word before it does, ? it may touch more. */
 struct example {
@@ -303,7 +303,7 @@ static const struct example examples[] = {
 	{"prctl", {2, A}, "1>A:4w"},
 	{"prctl", {1, A}, ""},
 	{"prctl", {22, 2, A}, "seccomp 2=A:4096c! ?"},
-	{"prctl", {0x53564d41, 0, A, 4096, B}, "map 4<B:5"},
+	{"prctl", {0x53564d41, 0, A, 4096, B}, "map 2#A:4096! 4<B:5"},
 	{"arch_prctl", {0x1003, A}, "1>A:8w"}, /* ARCH_GET_FS */
 	{"arch_prctl", {0x1002, A}, ""},       /* ARCH_SET_FS */
 	{"modify_ldt", {0, A, 64}, "1>A:64r"},
@@ -351,13 +351,30 @@ static const struct example examples[] = {
 	{"keyctl", {3, 1}, ""},
 	{"keyctl", {23, A}, "?"},
 	/* memory */
+	{"mmap", {0, PAGE, 3, 0x22}, "map"},
+	{"mmap", {B, PAGE + 1, 3, 0x32}, "map 0#B:8192!"},
+	{"mmap", {B, PAGE + 1, 3, 0x100022}, "map"}, /* MAP_FIXED_NOREPLACE */
+	{"munmap", {A, PAGE}, "map 0#A:4096!"},
+	{"mprotect", {A, 1, 3}, "map 0#A:4096!"},
+	{"pkey_mprotect", {A, 1, 3, 1}, "map 0#A:4096!"},
+	{"mremap", {A, PAGE, 2 * PAGE, 1}, "map 0#A:4096!"},
+	{"mremap", {A, PAGE, 2 * PAGE, 3, C}, "map 0#A:4096! 4#C:8192!"},
+	{"brk", {0}, "map"},
+	{"brk", {B}, "map 0#B:1099511627776!"},
+	{"madvise", {A, PAGE, 4}, "map 0#A:4096!"},
+	{"mlock", {A + 5, PAGE}, "map 0#A:8192!"},
+	{"mlock2", {A, PAGE}, "map 0#A:4096!"},
+	{"munlock", {A, PAGE}, "map 0#A:4096!"},
+	{"remap_file_pages", {A, PAGE}, "map 0#A:4096!"},
+	{"set_mempolicy_home_node", {A, PAGE}, "map 0#A:4096!"},
+	{"mseal", {A, PAGE}, "map 0#A:4096!"},
 	{"mincore", {A, 2 * PAGE + 1, B}, "2>B:3w"},
-	{"mbind", {A, PAGE, 1, B, 65}, "map 3<B:8"},
+	{"mbind", {A, PAGE, 1, B, 65}, "map 0#A:4096! 3<B:8"},
 	{"set_mempolicy", {1, B, 65}, "1<B:8"},
 	{"get_mempolicy", {A, B, 66}, "0>A:4w 1>B:16c"},
 	{"migrate_pages", {0, 65, A, B}, "2<A:8 3<B:8"},
-	{"move_pages", {0, 2, A, B, C}, "map 2<A:16 3<B:8 4>C:8w"},
-	{"process_madvise", {3, V, 2, 4}, "map 1<V:32"},
+	{"move_pages", {0, 2, A, B, C}, "map 2<A:16 3<B:8 4>C:8w ?"},
+	{"process_madvise", {3, V, 2, 4}, "map 1<V:32 ?"},
 	/* System V and POSIX messages, semaphores, memory */
 	{"semop", {1, A, 2}, "1<A:12 ~"},
 	{"semtimedop", {1, A, 2, B}, "1<A:12 3<B:16 ~"},
@@ -444,10 +461,10 @@ static void piece_print(FILE *out, const struct call_piece *piece)
 		fputc('@', out);
 		address_print(out, piece->pointer_at);
 	}
-	fputc("-<>="[piece->direction], out);
+	fputc("-<>=???#"[piece->direction], out);
 	address_print(out, piece->addr);
 	fprintf(out, ":%llu", (unsigned long long)piece->len);
-	if (piece->direction & CALL_OUT) {
+	if (piece->direction & CALL_OUT && !(piece->direction & CALL_MAPPED)) {
 		fputc("cwrv"[piece->back], out);
 		if (piece->back == BACK_RESULT && piece->scale + piece->base != 1)
 			fprintf(out, "%u", piece->scale);
@@ -552,11 +569,8 @@ static void test_all_have_examples(void **state)
 static void test_classes(void **state)
 {
 	static const struct example calls[] = {
-		{"mmap", {0}, "map"}, {"munmap", {0}, "map"}, {"mprotect", {0}, "map"}, {"mremap", {0}, "map"},
-		{"brk", {0}, "map"}, {"madvise", {0}, "map"}, {"shmat", {0}, "map"}, {"shmdt", {0}, "map"},
-		{"mlock", {0}, "map"}, {"munlock", {0}, "map"}, {"mlock2", {0}, "map"}, {"mlockall", {0}, "map"},
-		{"munlockall", {0}, "map"}, {"remap_file_pages", {0}, "map"}, {"pkey_mprotect", {0}, "map"},
-		{"mseal", {0}, "map"}, {"map_shadow_stack", {0}, "map"}, {"set_mempolicy_home_node", {0}, "map"},
+		{"mlockall", {0}, "map ?"}, {"munlockall", {0}, "map ?"}, {"shmat", {0}, "map ?"},
+		{"shmdt", {0}, "map ?"}, {"map_shadow_stack", {0}, "map"},
 		{"rt_sigreturn", {0}, "sigreturn ?"}, {"fork", {0}, "fork"}, {"vfork", {0}, "fork ~"},
 		{"exit", {0}, "exit"}, {"exit_group", {0}, "exit"}, {"io_submit", {0}, "async ?"},
 		{"io_cancel", {0}, "async ?"}, {"io_uring_enter", {0}, "async ~ ?"},
