@@ -32,9 +32,10 @@
 struct agent {
 	pid_t pid, tid; /* tid 0: it has ended, or was never made */
 	int memory_fd;
-	uint64_t vdso_syscall; /* a `syscall` instruction of the process's own */
-	uint64_t syscall_at;   /* the one that calls are made with */
+	struct inject_site site; /* the process's own code */
+	uint64_t syscall_at;     /* what calls are made with */
 	struct user_regs_struct regs;
+	bool has_way; /* a frame lies in the process by which it ends if we do (inject_site.h) */
 	uint64_t scratch; /* 0: none */
 	size_t size, data_size;
 };
@@ -49,9 +50,9 @@ int agent_memory(const struct agent *agent)
 	return agent->memory_fd;
 }
 
-uint64_t agent_syscall_at(const struct agent *agent)
+const struct inject_site *agent_site(const struct agent *agent)
 {
-	return agent->vdso_syscall;
+	return &agent->site;
 }
 
 uint64_t agent_scratch(const struct agent *agent, size_t *size)
@@ -123,7 +124,6 @@ static void agent_exit(struct agent *agent)
 	struct user_regs_struct regs;
 	int status;
 
-	agent->syscall_at = agent->vdso_syscall;
 	regs_prepare(agent, &regs, SYS_exit, (const uint64_t[6]){0});
 	if (sys_regs_set(agent->tid, &regs) == 0) {
 		do {
@@ -143,19 +143,31 @@ void agent_forget(struct agent *agent)
 	free(agent);
 }
 
+/* From now on its calls are made with the process's own code, as ours goes. */
+static void code_leave(struct agent *agent)
+{
+	agent->syscall_at = agent->site.syscall_at;
+	if (!agent->has_way && inject_way_lay_child(&agent->site)) {
+		agent->has_way = true;
+		agent->regs.rsp = inject_way_child(&agent->site);
+	}
+}
+
 void agent_free(struct agent *agent)
 {
 	int64_t result;
 
 	if (!agent)
 		return;
-	if (agent->tid && agent->scratch) {
-		agent->syscall_at = agent->vdso_syscall; /* ours goes */
+	if (agent->tid)
+		code_leave(agent);
+	if (agent->tid && agent->scratch)
 		agent_call(agent, SYS_munmap, (const uint64_t[6]){agent->scratch, agent->size},
 			&result);
-	}
 	if (agent->tid)
 		agent_exit(agent);
+	if (agent->has_way)
+		inject_way_clear(&agent->site, true);
 	agent_forget(agent);
 }
 
@@ -217,15 +229,16 @@ static int process_judge(const struct agent *agent, pid_t tid, struct err *err)
 static int agent_bear(struct agent *agent, pid_t tid, int *status, struct err *err)
 {
 	struct inject inject;
-	int failure = inject_begin(&inject, tid, *status, agent->vdso_syscall, agent->memory_fd),
-	    ending, first;
+	int failure = inject_begin(&inject, tid, *status, &agent->site), ending, first;
 	int64_t result = 0;
 
 	if (failure)
 		return fail(agent, "a stop in which a call can be made", failure, err);
-	failure = inject_call(&inject, SYS_clone, (const uint64_t[6]){AGENT_FLAGS}, &result);
+	failure = inject_call(&inject, SYS_clone,
+		(const uint64_t[6]){AGENT_FLAGS, inject_child_stack(&inject)}, &result);
 	ending = failure == -ESRCH ? failure : inject_end(&inject, status);
 	agent->tid = inject_born(&inject);
+	agent->has_way = agent->tid && inject_child_stack(&inject);
 	if (!failure && result < 0)
 		failure = (int)result;
 	if (!failure && !agent->tid)
@@ -268,9 +281,12 @@ static int scratch_make(struct agent *agent, struct err *err)
 		return fail(agent, "executable memory", failure, err);
 	agent->syscall_at = agent->scratch + (uint64_t)(agent_code_entry - agent_code);
 	/* From now on it stands before our code. */
-	return agent_call(agent, SYS_getpid, (const uint64_t[6]){0}, &result)
-		       ? fail(agent, "a call", -ESRCH, err)
-		       : 0;
+	if (agent_call(agent, SYS_getpid, (const uint64_t[6]){0}, &result))
+		return fail(agent, "a call", -ESRCH, err);
+	if (agent->has_way)
+		inject_way_clear(&agent->site, true);
+	agent->has_way = false;
+	return 0;
 }
 
 struct agent *agent_new(pid_t pid, pid_t tid, int *status, size_t data_size, struct err *err)
@@ -286,10 +302,11 @@ struct agent *agent_new(pid_t pid, pid_t tid, int *status, size_t data_size, str
 		free(agent);
 		return NULL;
 	}
-	agent->vdso_syscall = agent->syscall_at = inject_find_syscall(pid, agent->memory_fd);
+	inject_site_find(pid, agent->memory_fd, &agent->site);
+	agent->syscall_at = agent->site.syscall_at;
 	if (process_judge(agent, tid, err))
 		goto undo;
-	if (!agent->vdso_syscall) {
+	if (!agent->site.syscall_at) {
 		err_set(err,
 			"cannot watch process %d by its pages: no `syscall' instruction is found "
 			"in it",

@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 
 #define SYSCALL_STOP     (SIGTRAP | 0x80)
-#define CODE_CHUNK       4096
 #define RESTARTS_MAX     100
 #define ERESTARTSYS      512
 #define ERESTART_RESTART 516
@@ -24,49 +23,12 @@
 #define SIGSYS_DISPATCH 2
 #define BIT(sig)        (1ULL << ((sig)-1))
 
-static uint64_t code_search(int memory_fd, uint64_t start, uint64_t end)
-{
-	static const unsigned char insn[] = {0x0f, 0x05};
-	unsigned char code[CODE_CHUNK];
-
-	for (uint64_t at = start; at < end; at += sizeof(code)) {
-		ssize_t n = sys_memory_force_read(memory_fd, at, code, sizeof(code));
-		const unsigned char *found =
-			n > 0 ? memmem(code, (size_t)n, insn, sizeof(insn)) : NULL;
-
-		if (found)
-			return at + (uint64_t)(found - code);
-		if (n <= 0)
-			return 0;
-	}
-	return 0;
-}
-
-uint64_t inject_find_syscall(pid_t pid, int memory_fd)
-{
-	size_t n;
-	struct procfs_map *maps = procfs_maps(pid, &n);
-	uint64_t found = 0;
-
-	for (size_t i = 0; i < n && !found; i++) {
-		if (strcmp(maps[i].path, "[vdso]") == 0)
-			found = code_search(memory_fd, maps[i].start, maps[i].end);
-	}
-	/* Other code may go at any time; a file's seldom does. The vsyscall page cannot be jumped
-	 * into. */
-	for (size_t i = 0; i < n && !found; i++) {
-		if (maps[i].executable && !maps[i].writable && maps[i].path[0] == '/')
-			found = code_search(memory_fd, maps[i].start, maps[i].end);
-	}
-	procfs_maps_free(maps, n);
-	return found;
-}
-
 /* In a restartable sequence the kernel moves an interrupted thread to the sequence's abort handler
  * before it runs on (rseq(2)). It would do so no more: on the way to our call it sees that the
  * thread is outside, and forgets the sequence. */
-static void sequence_abort(struct inject *inject, int memory_fd)
+static void sequence_abort(struct inject *inject)
 {
+	int memory_fd = inject->site.memory_fd;
 	struct sys_rseq rseq;
 	struct rseq_cs cs;
 	uint64_t at;
@@ -81,14 +43,14 @@ static void sequence_abort(struct inject *inject, int memory_fd)
 		inject->regs.rip = cs.abort_ip;
 }
 
-int inject_begin(struct inject *inject, pid_t tid, int status, uint64_t syscall_at, int memory_fd)
+int inject_begin(struct inject *inject, pid_t tid, int status, const struct inject_site *site)
 {
 	struct stop stop = stop_decode(status);
 	bool is_exit = WIFSTOPPED(status) && status >> 8 == SYSCALL_STOP;
 	struct procfs_status now;
 	int result;
 
-	*inject = (struct inject){.tid = tid, .syscall_at = syscall_at, .status = status};
+	*inject = (struct inject){.tid = tid, .site = *site, .status = status};
 	if (stop.kind != STOP_SIGNAL && stop.kind != STOP_TRAPPED && stop.kind != STOP_GROUP &&
 		!is_exit)
 		return -EINVAL;
@@ -106,7 +68,11 @@ int inject_begin(struct inject *inject, pid_t tid, int status, uint64_t syscall_
 	 * handler would be run with another one. */
 	if (inject->sig && procfs_status(tid, &now) && now.blocked != inject->mask)
 		return -EAGAIN;
-	sequence_abort(inject, memory_fd);
+	sequence_abort(inject);
+	inject->rsp = inject_way_lay(site, tid, &inject->regs, inject->mask);
+	inject->has_way = inject->rsp != 0;
+	if (!inject->has_way)
+		inject->rsp = inject->regs.rsp;
 	return sys_sigmask_set(tid, ~INJECT_SYNCHRONOUS);
 }
 
@@ -157,7 +123,8 @@ static int call_once(struct inject *inject, long nr, const uint64_t args[6], int
 	struct user_regs_struct regs = inject->regs;
 	int failure;
 
-	regs.rip = inject->syscall_at;
+	regs.rip = inject->site.syscall_at;
+	regs.rsp = inject->rsp;
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = UINT64_MAX; /* no call is to be started again on the way */
 	regs.rdi = args[0];
@@ -193,6 +160,11 @@ int inject_call(struct inject *inject, long nr, const uint64_t args[6], int64_t 
 	return failure;
 }
 
+uint64_t inject_child_stack(const struct inject *inject)
+{
+	return inject->has_way ? inject_way_child(&inject->site) : 0;
+}
+
 pid_t inject_born(const struct inject *inject)
 {
 	return inject->born;
@@ -224,20 +196,25 @@ static int signal_return(struct inject *inject)
 
 int inject_end(struct inject *inject, int *status)
 {
-	int result = sys_regs_set(inject->tid, &inject->regs);
+	int result = 0;
 
 	/* Whether a call has to be started again is looked at where signals are: the thread has to
 	 * stop there, not at the exit of ours (arch_do_signal_or_restart() in the kernel). A stop
-	 * that is asked for is the first thing there. */
-	if (!result && inject->has_moved && inject->sig) {
+	 * that is asked for is the first thing there. Until its registers are restored the thread
+	 * has its way back, and last of all these. */
+	if (inject->has_moved && inject->sig) {
 		result = signal_return(inject);
-	} else if (!result && inject->has_moved) {
+	} else if (inject->has_moved) {
 		result = sys_interrupt(inject->tid);
 		if (!result)
 			result = stop_run(inject, 0);
 	}
 	if (!result)
 		result = sys_sigmask_set(inject->tid, inject->mask);
+	if (!result)
+		result = sys_regs_set(inject->tid, &inject->regs);
+	if (!result && inject->has_way)
+		inject_way_clear(&inject->site, !inject->born);
 	*status = inject->status;
 	return result;
 }

@@ -50,10 +50,12 @@ bool rescue_find(pid_t pid, struct rescue *rescue)
 		}
 	}
 	procfs_maps_free(maps, n);
-	rescue->syscall_at = is_found ? inject_find_syscall(pid, rescue->memory_fd) : 0;
-	if (!rescue->syscall_at)
+	if (is_found)
+		inject_site_find(pid, rescue->memory_fd, &rescue->site);
+	is_found = is_found && rescue->site.syscall_at;
+	if (!is_found)
 		rescue_end(rescue);
-	return rescue->syscall_at != 0;
+	return is_found;
 }
 
 void rescue_end(struct rescue *rescue)
@@ -91,7 +93,7 @@ static int list_open(struct inject *inject, const struct safety_list *list)
 
 static int begin(const struct rescue *rescue, struct inject *inject, pid_t tid, int status)
 {
-	return inject_begin(inject, tid, status, rescue->syscall_at, rescue->memory_fd);
+	return inject_begin(inject, tid, status, &rescue->site);
 }
 
 static int end(struct inject *inject, int *status, int failure)

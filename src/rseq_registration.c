@@ -14,12 +14,12 @@ bool rseq_touches(const struct sys_rseq *rseq, uint64_t addr, uint64_t len)
 	return rseq->addr && rseq->addr < addr + len && addr < rseq->addr + rseq->size;
 }
 
-static int call(pid_t tid, int *status, uint64_t syscall_at, int memory_fd,
-	const struct sys_rseq *rseq, int flags)
+static int call(pid_t tid, int *status, const struct inject_site *site, const struct sys_rseq *rseq,
+	int flags)
 {
 	const uint64_t args[6] = {rseq->addr, rseq->size, (uint64_t)flags, rseq->signature};
 	struct inject inject;
-	int failure = inject_begin(&inject, tid, *status, syscall_at, memory_fd), ending;
+	int failure = inject_begin(&inject, tid, *status, site), ending;
 	int64_t result = 0;
 
 	if (failure)
@@ -31,23 +31,22 @@ static int call(pid_t tid, int *status, uint64_t syscall_at, int memory_fd,
 	return failure ? failure : (int)result;
 }
 
-int rseq_withdraw(
-	pid_t tid, int *status, uint64_t syscall_at, int memory_fd, struct sys_rseq *former)
+int rseq_withdraw(pid_t tid, int *status, const struct inject_site *site, struct sys_rseq *former)
 {
 	uint64_t sequence = 0;
 	int failure = sys_rseq_get(tid, former);
 
 	if (failure || !former->addr)
 		return failure;
-	sys_memory_force_read(memory_fd, former->addr + offsetof(struct rseq, rseq_cs), &sequence,
-		sizeof(sequence));
+	sys_memory_force_read(site->memory_fd, former->addr + offsetof(struct rseq, rseq_cs),
+		&sequence, sizeof(sequence));
 	if (sequence)
 		return -EBUSY;
-	return call(tid, status, syscall_at, memory_fd, former, RSEQ_FLAG_UNREGISTER);
+	return call(tid, status, site, former, RSEQ_FLAG_UNREGISTER);
 }
 
 int rseq_restore(
-	pid_t tid, int *status, uint64_t syscall_at, int memory_fd, const struct sys_rseq *former)
+	pid_t tid, int *status, const struct inject_site *site, const struct sys_rseq *former)
 {
-	return former->addr ? call(tid, status, syscall_at, memory_fd, former, 0) : 0;
+	return former->addr ? call(tid, status, site, former, 0) : 0;
 }

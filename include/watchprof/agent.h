@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 struct agent;
+struct inject_site;
 
 /* Make the agent and its scratch area with data_size bytes for data (whole pages). tid is a stopped
  * thread of the process; *status is the wait status of its stop, of a kind that inject_begin()
@@ -32,8 +33,8 @@ pid_t agent_tid(const struct agent *agent);
  */
 int agent_memory(const struct agent *agent);
 
-/* A `syscall` instruction in the tracee, for inject_begin(). */
-uint64_t agent_syscall_at(const struct agent *agent);
+/* What is needed for calls in the tracee's own threads: inject_begin(). */
+const struct inject_site *agent_site(const struct agent *agent);
 
 /* Where the room for data lies, readable and writable for the tracee, and how much there is. */
 uint64_t agent_scratch(const struct agent *agent, size_t *size);

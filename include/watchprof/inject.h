@@ -2,9 +2,11 @@
  * was afterwards: registers, a system call that it was interrupted in, signal mask, and the signal
  * that it stood at. It runs not one instruction but the `syscall` it is pointed to, between stops
  * at the call's entry and exit: a tracer that is killed on the way leaves no trap and no changed
- * code behind. */
+ * code behind, and the thread finds the way back by itself (inject_site.h). */
 #ifndef WATCHPROF_INJECT_H
 #define WATCHPROF_INJECT_H
+
+#include "watchprof/inject_site.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -21,7 +23,9 @@
 /* A thread that makes calls for us. The fields are inject.c's. */
 struct inject {
 	pid_t tid;
-	uint64_t syscall_at;
+	struct inject_site site;
+	uint64_t rsp; /* of our calls */
+	bool has_way;
 	struct user_regs_struct regs; /* as they will be restored */
 	uint64_t mask;
 	int sig; /* it stands at this signal; 0: none */
@@ -31,25 +35,25 @@ struct inject {
 	pid_t born;
 };
 
-/* Does a `syscall` instruction lie there? The address of one in the process's vDSO, or else in any
- * of its code; 0: none. */
-uint64_t inject_find_syscall(pid_t pid, int memory_fd);
-
 /* Begin. status is the wait status of the thread's present stop: one without a signal
  * (PTRACE_EVENT_STOP: asked for, or of job control), a signal-delivery stop, or the exit of a
- * system call. syscall_at: inject_find_syscall(). memory_fd: sys_memory_open(); it is looked
- * whether the thread stands in a restartable sequence, which then begins anew, as after any
- * interruption (rseq(2)).
+ * system call. A restartable sequence that it stands in begins anew, as after any interruption
+ * (rseq(2)).
  * 0, -ESRCH (it has ended; nothing more is to be done), -EINVAL (another stop), or -EAGAIN: it
  * stands at a signal that ended a call with a signal mask of its own (sigsuspend, ppoll): that
  * cannot be restored; take another stop. */
-int inject_begin(struct inject *inject, pid_t tid, int status, uint64_t syscall_at, int memory_fd);
+int inject_begin(struct inject *inject, pid_t tid, int status, const struct inject_site *site);
 
 /* One call. *result is what the kernel gave (-errno). 0; -ESRCH: the thread has ended; -EPERM: a
  * filter traps the call. */
 int inject_call(struct inject *inject, long nr, const uint64_t args[6], int64_t *result);
 
-/* The thread that the last call (clone) has made, as we see it; 0: none. */
+/* The stack pointer for a thread that a call (clone) is to make, from where it finds its end by
+ * itself when the tracer is killed; 0: there is none. Its frame stays after inject_end() until
+ * inject_way_clear(). */
+uint64_t inject_child_stack(const struct inject *inject);
+
+/* The thread that the last call has made, as we see it; 0: none. */
 pid_t inject_born(const struct inject *inject);
 
 /* End: the thread stands at a stop of the same kind as at first, with the same signal; *status is

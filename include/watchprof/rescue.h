@@ -13,6 +13,8 @@
 #ifndef WATCHPROF_RESCUE_H
 #define WATCHPROF_RESCUE_H
 
+#include "watchprof/inject_site.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +23,7 @@
 struct rescue {
 	int memory_fd;
 	uint64_t code_at, size; /* of the scratch area */
-	uint64_t syscall_at;
+	struct inject_site site;
 };
 
 /* Look for the scratch area. False: there is none; nothing is to be done. */

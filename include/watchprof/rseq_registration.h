@@ -5,6 +5,7 @@
 #ifndef WATCHPROF_RSEQ_REGISTRATION_H
 #define WATCHPROF_RSEQ_REGISTRATION_H
 
+#include "watchprof/inject_site.h"
 #include "watchprof/sys.h"
 
 #include <stdbool.h>
@@ -16,14 +17,13 @@ bool rseq_touches(const struct sys_rseq *rseq, uint64_t addr, uint64_t len);
 
 /* Unregister the area of a stopped thread, before its page is protected (the kernel writes into
  * it). *former is what was registered, for rseq_restore(); addr 0: nothing. tid, *status,
- * syscall_at and memory_fd: inject_begin(). 0; -EBUSY: the thread is using a sequence, which
+ * and site: inject_begin(). 0; -EBUSY: the thread is using a sequence, which
  * without a registration would do harm (libc uses none, but tcmalloc and others do): its page
  * cannot be watched; or -errno. */
-int rseq_withdraw(
-	pid_t tid, int *status, uint64_t syscall_at, int memory_fd, struct sys_rseq *former);
+int rseq_withdraw(pid_t tid, int *status, const struct inject_site *site, struct sys_rseq *former);
 
 /* Register it again, when its page is open. 0 or -errno. */
 int rseq_restore(
-	pid_t tid, int *status, uint64_t syscall_at, int memory_fd, const struct sys_rseq *former);
+	pid_t tid, int *status, const struct inject_site *site, const struct sys_rseq *former);
 
 #endif

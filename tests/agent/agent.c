@@ -565,19 +565,19 @@ static void rseq_test(void)
 	struct prey prey = prey_start(prey_rseq);
 	struct sys_rseq former, now;
 	int memory = sys_memory_open(prey.pid), status;
-	uint64_t syscall_at = inject_find_syscall(prey.pid, memory);
+	struct inject_site site;
 	bool good = true;
 
 	prey_await(&prey, SYS_read);
 	prey_seize(&prey, false);
 	status = prey_stop(&prey);
+	inject_site_find(prey.pid, memory, &site);
 	for (unsigned i = 0; i < rounds && good; i++) {
-		good = rseq_withdraw(prey.tid, &status, syscall_at, memory, &former) == 0 &&
-		       former.addr;
+		good = rseq_withdraw(prey.tid, &status, &site, &former) == 0 && former.addr;
 		good = good && rseq_touches(&former, former.addr + 8, 1) &&
 		       !rseq_touches(&former, former.addr - 8, 8);
 		good = good && sys_rseq_get(prey.tid, &now) == 0 && !now.addr;
-		good = good && rseq_restore(prey.tid, &status, syscall_at, memory, &former) == 0;
+		good = good && rseq_restore(prey.tid, &status, &site, &former) == 0;
 		good = good && sys_rseq_get(prey.tid, &now) == 0 &&
 		       memcmp(&now, &former, sizeof(now)) == 0;
 	}

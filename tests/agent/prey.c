@@ -53,7 +53,8 @@ static long call_of(pid_t tid)
 	file = fopen(path, "r");
 	if (!file)
 		return ENDED;
-	if (!fgets(text, sizeof(text), file))
+	/* (So a thread shows that has ended.) */
+	if (!fgets(text, sizeof(text), file) || strcmp(text, "-1 0x0 0x0\n") == 0)
 		call = ENDED;
 	else if (sscanf(text, "%ld", &call) != 1)
 		call = -1;

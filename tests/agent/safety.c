@@ -31,7 +31,8 @@
 #include <unistd.h>
 
 #define KILLS        20
-#define HITS_MOST    400 /* before a kill */
+#define HITS_MOST    400  /* before a kill */
+#define EARLY_TURNS  1500 /* of a wait that yields the processor, before a kill */
 #define AFTER        200000
 #define THREADS      2
 #define PAGE         4096
@@ -91,6 +92,7 @@ static void prey_hammer(struct prey_board *board)
 		hammers[i].n = i;
 		pthread_create(&hammers[i].thread, NULL, hammer_run, &hammers[i]);
 	}
+	board->ready++;
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_join(hammers[i].thread, NULL);
 		PREY_CHECK(board, hot->own[i] == hammers[i].done);
@@ -279,6 +281,37 @@ static void prey_traced(struct prey_board *board)
 	PREY_CHECK(
 		board, syscall(SYS_rt_sigaction, SIGSEGV, NULL, NULL, 7) == -1 && errno == EINVAL);
 	increase(&hot->common); /* the fourth; the tracer has counted */
+}
+
+/* General and vector registers in use. */
+static void prey_numbers(struct prey_board *board)
+{
+	double factor = 1.0, other = 3.0;
+	long sum = 0, i;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	board->ready = 1;
+	for (i = 0; !board->go; i++) {
+		sum += i;
+		factor = factor * 0.5 + 0.5;
+		other = 9.0 / other;
+	}
+	PREY_CHECK(board, sum == i * (i - 1) / 2 && factor == 1.0 && other == 3.0);
+}
+
+static void prey_asleep(struct prey_board *board)
+{
+	sigset_t mask;
+	char byte = 0;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	board->ready = 1;
+	PREY_CHECK(board, read(board->pipe[0], &byte, 1) == 1 && byte == 'x');
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	PREY_CHECK(board, sigismember(&mask, SIGUSR2) && !sigismember(&mask, SIGUSR1));
 }
 
 /* Its children are not watched: they find the page open, and its own disposition. */
@@ -494,7 +527,7 @@ static int hammer_round(void)
 	long hits = random() % HITS_MOST;
 	pid_t tracer;
 
-	while (prey.board->ready < THREADS)
+	while (prey.board->ready <= THREADS)
 		sched_yield();
 	tracer = tracer_start(&prey, PROT_READ | PROT_WRITE, false);
 	while (prey.board->count < hits || !prey.board->sum)
@@ -502,6 +535,28 @@ static int hammer_round(void)
 	tracer_kill(tracer);
 	prey.board->go = 1;
 	return prey_end(&prey);
+}
+
+/* The tracer is killed at any moment of its attaching. */
+static void early_test(const char *name, prey_fn *run, unsigned kills)
+{
+	unsigned bad = 0, early = 0;
+
+	for (unsigned i = 0; i < kills; i++) {
+		struct prey prey = prey_start(run);
+		pid_t tracer = tracer_start(&prey, PROT_READ | PROT_WRITE, false);
+		long turns = random() % EARLY_TURNS;
+
+		while (turns-- > 0 && !prey.board->sum)
+			sched_yield();
+		early += !prey.board->sum;
+		tracer_kill(tracer);
+		prey.board->go = 1;
+		bad += write(prey.board->pipe[1], "x", 1) != 1;
+		bad += prey_end(&prey) != 0;
+	}
+	printf("# %u kills, %u of them before all was set up: %u bad\n", kills, early, bad);
+	check(bad * 100 <= kills, name);
 }
 
 static void hammer_test(unsigned kills)
@@ -630,7 +685,7 @@ static void rescue_test(unsigned kills)
 		char *before, *after;
 		pid_t tracer;
 
-		while (prey.board->ready < THREADS)
+		while (prey.board->ready <= THREADS)
 			sched_yield();
 		before = prey_picture(&prey);
 		tracer = tracer_start(&prey, PROT_READ | PROT_WRITE, false);
@@ -668,6 +723,10 @@ int main(int argc, char **argv)
 	orphan_test("ignored", prey_ignored, rw, 0);
 	traced_test("hidden from the process's own calls and faults", prey_traced, 4);
 	traced_test("children", prey_forks, 3);
+	early_test("killed while it attaches to numbers", prey_numbers,
+		argc > 1 ? (unsigned)atoi(argv[1]) : KILLS);
+	early_test("killed while it attaches to a sleeper", prey_asleep,
+		argc > 1 ? (unsigned)atoi(argv[1]) : KILLS);
 	rescue_test(argc > 1 ? (unsigned)atoi(argv[1]) : KILLS);
 	hammer_test(argc > 1 ? (unsigned)atoi(argv[1]) : KILLS);
 	printf("1..%u\n", n_tests);
