@@ -90,15 +90,26 @@ static int pointer_follow(struct place *place)
 	return 0;
 }
 
+/* Of an opaque type make the one that is meant, and take typedefs off. */
+static int place_peel(struct place *place)
+{
+	const struct cast cast = {.symbols = place->symbols, .module = place->module, .watch = place->watch->text};
+
+	if (place->module && type_define(&cast, &place->type, &place->module, place->err))
+		return -1;
+	type_peel(place->symbols, place->module, &place->type);
+	return 0;
+}
+
 /* Make the type of the place that of an object: no typedefs, no references. */
 static int place_settle(struct place *place)
 {
-	type_peel(place->symbols, place->module, &place->type);
+	if (place_peel(place))
+		return -1;
 	while (type_tag(&place->type) == DW_TAG_reference_type ||
 		type_tag(&place->type) == DW_TAG_rvalue_reference_type) {
-		if (pointer_follow(place))
+		if (pointer_follow(place) || place_peel(place))
 			return -1;
-		type_peel(place->symbols, place->module, &place->type);
 	}
 	return 0;
 }
@@ -184,6 +195,9 @@ static int refuse_member(struct place *place, const char *name)
 	struct asked asked;
 	size_t n_close;
 
+	if (!place->type.is_void && !place->type.stars && die_flag(&place->type.die, DW_AT_declaration))
+		return refuse_type(place, "has no members that are known",
+			", which is only declared in the debug information; give an offset and a length");
 	err_set(place->err, "%s: %s has no member '%s'", place->watch->text, place->shown, name);
 	asked_init(&asked, name);
 	type_members_near(place->symbols, place->module, &place->type, &asked, false);

@@ -131,6 +131,23 @@ static bool members_equal(Dwarf_Die *a, Dwarf_Die *b)
 	return is_equal;
 }
 
+/* The next part that has a place in an object, or names a value: functions and inner types are not told in every unit. */
+static int part_next(Dwarf_Die *part, int result)
+{
+	while (result == 0) {
+		switch (dwarf_tag(part)) {
+		case DW_TAG_member:
+		case DW_TAG_inheritance:
+		case DW_TAG_variant_part:
+		case DW_TAG_enumerator:
+		case DW_TAG_subrange_type:
+			return 0;
+		}
+		result = dwarf_siblingof(part, part);
+	}
+	return result;
+}
+
 /* Do two definitions say the same, as those of one header in several units do? */
 static bool types_equal(Dwarf_Die *a, Dwarf_Die *b)
 {
@@ -148,13 +165,13 @@ static bool types_equal(Dwarf_Die *a, Dwarf_Die *b)
 		return false;
 	if (dwarf_tag(&x) == DW_TAG_base_type)
 		return true;
-	more_x = dwarf_child(&x, &x);
-	more_y = dwarf_child(&y, &y);
+	more_x = part_next(&x, dwarf_child(&x, &x));
+	more_y = part_next(&y, dwarf_child(&y, &y));
 	while (more_x == 0 && more_y == 0 && n++ < MEMBERS_MAX) {
 		if (!members_equal(&x, &y))
 			return false;
-		more_x = dwarf_siblingof(&x, &x);
-		more_y = dwarf_siblingof(&y, &y);
+		more_x = part_next(&x, dwarf_siblingof(&x, &x));
+		more_y = part_next(&y, dwarf_siblingof(&y, &y));
 	}
 	return more_x && more_y;
 }
@@ -334,6 +351,44 @@ int type_parse(const struct cast *cast, const char *text, struct type *type, Dwf
 		*found = query.found[0].module;
 	} else if (!type->is_void) {
 		result = refuse_unknown(&query, text, err);
+	}
+	choices_clear(&query);
+	free(query.found);
+	asked_fini(&query.asked);
+	free(name);
+	return result;
+}
+
+/* What a type is without typedefs and qualifiers, where that is only declared. */
+static bool declaration_of(const struct type *type, Dwarf_Die *declared)
+{
+	Dwarf_Die die = type->die;
+
+	return !type->stars && !type->is_void && dwarf_peel_type(&die, declared) == 0 &&
+		die_flag(declared, DW_AT_declaration) && !dwarf_hasattr(declared, DW_AT_signature);
+}
+
+int type_define(const struct cast *cast, struct type *type, Dwfl_Module **module, struct err *err)
+{
+	struct type_query query = {.cast = cast, .is_tagged = true};
+	struct type declared = {0};
+	char *name, *shown;
+	int result = 0;
+
+	if (!declaration_of(type, &declared.die))
+		return 0;
+	name = type_qualified(&declared.die);
+	if (!name)
+		return 0;
+	asked_init(&query.asked, name);
+	query_run(&query, name);
+	if (query.n > 1) {
+		shown = type_name(&declared);
+		result = refuse_several(&query, shown, err);
+		free(shown);
+	} else if (query.n == 1) {
+		*type = (struct type){.die = query.found[0].die};
+		*module = query.found[0].module;
 	}
 	choices_clear(&query);
 	free(query.found);

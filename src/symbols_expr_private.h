@@ -89,6 +89,13 @@ struct cast {
  * or there are several that differ. */
 int type_parse(const struct cast *cast, const char *text, struct type *type, Dwfl_Module **found, struct err *err);
 
+/* Of a type that is a mere declaration find the definition: in the cast's module, else in all. -1: there are several
+ * that differ. Where there is none, or it is no declaration, nothing changes. */
+int type_define(const struct cast *cast, struct type *type, Dwfl_Module **module, struct err *err);
+
+/* The name of a DIE with its scopes; owned by the caller. NULL: it has none. */
+char *type_qualified(Dwarf_Die *die);
+
 /* A number that is constant; false: there is none, or the program computes it. */
 bool die_number(Dwarf_Die *die, unsigned name, uint64_t *number);
 

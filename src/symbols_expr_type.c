@@ -41,8 +41,7 @@ unsigned type_tag(const struct type *type)
 	return type->is_void ? 0 : (unsigned)dwarf_tag((Dwarf_Die *)&type->die);
 }
 
-/* The name with its scopes; owned by the caller. NULL: it has none. */
-static char *qualified_name(Dwarf_Die *die)
+char *type_qualified(Dwarf_Die *die)
 {
 	const char *own = dwarf_diename(die);
 	char *name = own ? text_copy(own) : NULL;
@@ -115,7 +114,7 @@ static void type_complete(struct symbols *symbols, Dwfl_Module *module, struct t
 	}
 	if (!die_flag(&type->die, DW_AT_declaration))
 		return;
-	name = qualified_name(&type->die);
+	name = type_qualified(&type->die);
 	search.name = name;
 	if (name && type_search(symbols, module, &search))
 		type->die = search.die;
@@ -314,7 +313,7 @@ static char *die_type_name(Dwarf_Die *die, int depth)
 	case DW_TAG_restrict_type:
 		break;
 	default:
-		name = qualified_name(die);
+		name = type_qualified(die);
 		inner_name = text_format(
 			"%s%s", type_is_c(die) ? tag_word(die) : "", name ? name : "{...}");
 		free(name);

@@ -1,5 +1,5 @@
 /* casts: two files with a struct of one name that differ, and one that is the same in both (a header's, in a
- * way). The heap has one of each. Prints their addresses, and waits for a line. */
+ * way); a third file only declares them. The heap has one of each. Prints their addresses, and waits for a line. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,11 @@ struct shared {
 	long first, second;
 };
 
-#ifdef OTHER
+#ifdef OPAQUE
+struct record *volatile casts_opaque;
+struct shared *volatile casts_opaque_shared;
+struct nowhere *volatile casts_nowhere = (void *)&casts_opaque;
+#elif defined OTHER
 struct record {
 	char name[24];
 	volatile long count;
@@ -40,6 +44,8 @@ extern void *volatile casts_other;
 void *volatile casts_first;
 static void *volatile slot;
 struct shared *volatile casts_shared;
+extern struct record *volatile casts_opaque;
+extern struct shared *volatile casts_opaque_shared;
 void other_make(void), other_bump(void);
 
 int main(void)
@@ -47,7 +53,8 @@ int main(void)
 	record_t *record = calloc(1, sizeof(*record));
 
 	slot = casts_first = record;
-	casts_shared = calloc(1, sizeof(*casts_shared));
+	casts_opaque = record;
+	casts_opaque_shared = casts_shared = calloc(1, sizeof(*casts_shared));
 	other_make();
 	printf("head %p\nready\n", casts_other);
 	fflush(stdout);

@@ -33,7 +33,7 @@ counted() {
 	done
 	attach_or_end "$@"
 	if ! has_line "$tmp/prof.err" '^watchprof: armed in'; then
-		is "$name: armed" "$(sed -n '/^watchprof: /p' "$tmp/prof.err")" ""
+		is "$name: armed" "$(cat "$tmp/prof.err")" "watchprof: armed in ..."
 		go
 		return
 	fi
@@ -107,13 +107,21 @@ cast_forms() {
 		'casts_other.c::((struct record *)slot)->count=4'
 	counted "of a variable of another file" casts 'casts_other.c::((struct record *)casts.c::slot)->name/8=3'
 	counted "the same type in both files" casts '((struct shared *)casts_shared)->second=5'
+	counted "a declared type whose definitions are the same" casts 'casts_opaque_shared->second=5'
+	counted "a declared type, by the file of its definition" casts 'casts.c::((struct record *)casts_opaque)->count=3'
 	target "$BIN/casts"
+	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e 'casts_opaque->count' 2>&1 >/dev/null)
+	is "a declared type whose definitions differ: refused with a list" "$(echo "$message" | wc -l | tr -d ' ') $(echo "$message" | sed -n 1p)" \
+		"3 watchprof: casts_opaque->count: ambiguous, 2 different types are named 'struct record'; \
+name one as FILE.c::(struct record *)... or MODULE!(struct record *)...:"
+	refused "a type that is declared and never defined" 'casts_nowhere->count' \
+		"\\*casts_nowhere has no members that are known: its type is struct nowhere, which is only declared *"
 	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e '((struct record *)casts_first)->count' 2>&1 >/dev/null)
 	is "types that differ: refused with a list" "$(echo "$message" | sed 's|, /[^ ]*/|, |; s|in /.*/|in |')" \
 		"watchprof: ((struct record *)casts_first)->count: ambiguous, 2 different types are named 'struct record'; \
 name one as FILE.c::(struct record *)... or MODULE!(struct record *)...:
-  struct record, 16 bytes, casts.c:$(grep -n '^struct record' "$here/casts.c" | sed -n '2s/:.*//p'), in casts
-  struct record, 32 bytes, casts_other.c:$(grep -n '^struct record' "$here/casts.c" | sed -n '1s/:.*//p'), in casts"
+  struct record, 16 bytes, casts.c:$(grep -n '^struct record {' "$here/casts.c" | sed -n '2s/:.*//p'), in casts
+  struct record, 32 bytes, casts_other.c:$(grep -n '^struct record {' "$here/casts.c" | sed -n '1s/:.*//p'), in casts"
 	message=$("$WATCHPROF" --report=tsv -d 0.1 -p "$target" -e '((record_t *)casts_first)->count' 2>&1 >/dev/null)
 	matches "typedefs of them" "$(echo "$message" | sed -n 1p)" "*: ambiguous, 2 different types are named 'record_t'; *"
 	refused "a file without the type" 'stdio.h::((struct record *)casts_first)->count' \
