@@ -12,20 +12,10 @@
 static struct json_object *watch_object(
 	const struct session *session, const struct report *report, unsigned i)
 {
-	const struct report_watch *watch = &report->watches[i];
-	struct json_object *object = json_object_new_object();
-	char address[REPORT_ADDRESS_LEN];
+	struct json_object *object = json_watch_head(report, i);
 
-	json_put(object, "watch", json_text(watch->text));
-	json_put(object, "object", json_text(watch->object));
-	json_put(object, "address", json_text(report_address(watch, address)));
-	json_put(object, "length", json_count(watch->len));
-	json_put(object, "access", json_text(watch->access));
-	json_put(object, "slots", json_count(watch->slots));
-	json_put(object, "state", json_text(watch->state));
 	json_put(object, "disarmed", json_object_new_boolean(session_off(session) >> i & 1));
-	json_put(object, "hits", json_count(profile_count(report->profile, i).hits));
-	json_put(object, "armed_share", json_object_new_double(watch->armed_share));
+	json_put(object, "armed_share", json_object_new_double(report->watches[i].armed_share));
 	json_put(object, "filtered", json_count(session->watches[i].filtered));
 	return object;
 }

@@ -18,4 +18,15 @@ struct json_object *json_address(uint64_t addr);
 void json_put(struct json_object *object, const char *key, struct json_object *value);
 void json_add(struct json_object *array, struct json_object *value);
 
+/* A field of the header of a report; all that is known of the run from its start on, added to an object; what reports and
+ * the control socket tell alike of a watch. */
+struct report;
+struct report_field;
+struct json_object *json_field(const struct report_field *field);
+void json_run(struct json_object *object, const struct report *report);
+struct json_object *json_watch_head(const struct report *report, unsigned i);
+
+/* How a path ends (enum hit_path). */
+const char *json_path_end(uint8_t end);
+
 #endif

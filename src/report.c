@@ -111,9 +111,9 @@ static uint64_t filtered(const struct report *report)
 	return n;
 }
 
-size_t report_fields(const struct report *r, struct report_field fields[REPORT_FIELDS_MAX])
+void report_run_fields(const struct report *r, struct report_field fields[RUN_FIELDS])
 {
-	const struct report_field all[] = {
+	const struct report_field all[RUN_FIELDS] = {
 		{"version", FIELD_TEXT, r->version, 0},
 		{"command_line", FIELD_TEXT, r->command_line, 0},
 		{"command", FIELD_TEXT, r->command, 0},
@@ -123,6 +123,23 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 		{"kernel", FIELD_TEXT, r->kernel, 0},
 		{"engine", FIELD_TEXT, r->engine, 0},
 		{"self_test", FIELD_TEXT, r->self_test, 0},
+		{"start", FIELD_COUNT, "", r->start_unix_s},
+	};
+
+	memcpy(fields, all, sizeof(all));
+}
+
+static size_t field_put(struct report_field *fields, size_t n, const struct report_field *field)
+{
+	fields[n] = *field;
+	return n + (field->text != NULL);
+}
+
+/* The start of the run comes later than where the run was, as it always did. */
+size_t report_fields(const struct report *r, struct report_field fields[REPORT_FIELDS_MAX])
+{
+	struct report_field run[RUN_FIELDS];
+	const struct report_field more[] = {
 		{"followed", FIELD_BOOL, "", r->is_followed},
 		{"processes_left_out", FIELD_COUNT, r->is_followed ? "" : NULL, r->processes_left_out},
 		{"start", FIELD_COUNT, "", r->start_unix_s},
@@ -152,11 +169,12 @@ size_t report_fields(const struct report *r, struct report_field fields[REPORT_F
 	};
 	size_t n = 0;
 
-	static_assert(ARRAY_LEN(all) <= REPORT_FIELDS_MAX, "too many header fields");
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		if (all[i].text)
-			fields[n++] = all[i];
-	}
+	static_assert(RUN_FIELDS + ARRAY_LEN(more) <= REPORT_FIELDS_MAX, "too many header fields");
+	report_run_fields(r, run);
+	for (size_t i = 0; i < RUN_FIELDS - 1; i++)
+		n = field_put(fields, n, &run[i]);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		n = field_put(fields, n, &more[i]);
 	return n;
 }
 

@@ -14,21 +14,6 @@
 struct frames;
 typedef struct json_object *json_row_fn(const struct report *report, const struct row *row, struct frames *frames);
 
-static struct json_object *json_field(const struct report_field *field)
-{
-	switch (field->type) {
-	case FIELD_TEXT:
-		return json_text(field->text);
-	case FIELD_COUNT:
-		return json_count(field->count);
-	case FIELD_SECONDS:
-		return json_object_new_double((double)field->count / NS_PER_S);
-	case FIELD_BOOL:
-		return json_object_new_boolean(field->count != 0);
-	}
-	return NULL;
-}
-
 static struct json_object *json_value(const struct report_value_field *field)
 {
 	if (!field->text)
@@ -52,19 +37,9 @@ static struct json_object *json_values(const struct report *report, unsigned i)
 static struct json_object *json_watch(const struct report *report, unsigned i)
 {
 	const struct report_watch *watch = &report->watches[i];
-	struct watch_count count = profile_count(report->profile, i);
-	struct json_object *object = json_object_new_object();
-	char address[REPORT_ADDRESS_LEN];
+	struct json_object *object = json_watch_head(report, i);
 
-	json_put(object, "watch", json_text(watch->text));
-	json_put(object, "object", json_text(watch->object));
-	json_put(object, "address", json_text(report_address(watch, address)));
-	json_put(object, "length", json_count(watch->len));
-	json_put(object, "access", json_text(watch->access));
-	json_put(object, "slots", json_count(watch->slots));
-	json_put(object, "state", json_text(watch->state));
-	json_put(object, "hits", json_count(count.hits));
-	json_put(object, "overrun", json_count(count.overrun));
+	json_put(object, "overrun", json_count(profile_count(report->profile, i).overrun));
 	json_put(object, "values", json_values(report, i));
 	json_put(object, "changed", watch->compared ? json_object_new_boolean(watch->changed) : NULL);
 	json_put(object, "armed_share", json_object_new_double(watch->armed_share));
@@ -154,15 +129,11 @@ static void frames_free(struct frames *frames)
 
 static struct json_object *json_path(const struct report *report, const struct row *row, struct frames *frames)
 {
-	static const char *const ends[] = {[PATH_WHOLE] = "whole",
-		[PATH_TRUNCATED] = "truncated",
-		[PATH_BROKEN] = "broken",
-		[PATH_NONE] = "not asked for"};
 	struct json_object *object = json_counts(report, row), *array = json_object_new_array();
 
 	for (size_t i = 0; i < row->n_frames; i++)
 		json_add(array, json_object_get(json_frame(frames, report, row->frames[i])));
-	json_put(object, "end", json_text(ends[row->path]));
+	json_put(object, "end", json_text(json_path_end(row->path)));
 	json_put(object, "frames", array);
 	return object;
 }

@@ -6,8 +6,6 @@
 #include "watchprof/trace.h"
 #include "watchprof/util.h"
 
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,21 +66,13 @@ static void module_add(void *context, const char *path, const char *build_id)
 
 static void begin(struct session *session)
 {
-	struct trace_about about = {.version = PACKAGE_VERSION,
-		.command_line = session->options->command_line,
-		.command = session->command,
-		.build_id = session->build_id,
-		.machine = session->machine,
-		.kernel = session->kernel,
-		.engine = session->ops->name,
-		.self_test = SELF_TEST_OK,
-		.pid = session->pid,
-		.start_unix_s = session->start_unix_s};
+	struct report_watch watches[WATCHES_MAX];
+	struct report report = session_report(session, watches);
 	size_t n = 0;
 	pid_t *tids = procfs_threads(session->pid, &n);
 
 	session->is_trace_begun = true;
-	trace_begin(session->trace, session->start_ns, &about);
+	trace_begin(session->trace, session->start_ns, &report);
 	for (size_t i = 0; i < n; i++) {
 		char comm[TRACE_COMM_MAX] = "?";
 

@@ -71,14 +71,6 @@ struct trace {
 	uint64_t ring_hits; /* that ever came into it */
 };
 
-static void *room(void *array, size_t n, size_t *cap, size_t more, size_t size)
-{
-	if (n + more <= *cap)
-		return array;
-	*cap = (n + more) * 2;
-	return mem_resize(array, *cap, size);
-}
-
 /* --- the file ----------------------------------------------------------------------------------
  */
 
@@ -135,11 +127,11 @@ static void names_begin(struct trace *trace)
 	tables_thread(&trace->tables, 0, 0, "?");
 	tables_path(&trace->tables, NULL, 0, PATH_NONE);
 	trace->path_keys =
-		room(trace->path_keys, 0, &trace->cap_path_keys, 1, sizeof(*trace->path_keys));
+		tables_room(trace->path_keys, 0, &trace->cap_path_keys, 1, sizeof(*trace->path_keys));
 	trace->path_keys[0] = (struct path_key){0};
 	trace->n_path_keys = 1;
 	trace->n_key_frames = 0;
-	trace->thread_keys = room(
+	trace->thread_keys = tables_room(
 		trace->thread_keys, 0, &trace->cap_thread_keys, 1, sizeof(*trace->thread_keys));
 	trace->thread_keys[0] = (struct thread_key){0};
 	memset(trace->path_buckets, 0, BUCKETS * sizeof(*trace->path_buckets));
@@ -252,11 +244,11 @@ static struct trace_bytes *place_of_head(struct trace *trace)
 	return trace->ring_size ? &trace->head : &trace->buffer;
 }
 
-void trace_begin(struct trace *trace, uint64_t start_ns, const struct trace_about *about)
+void trace_begin(struct trace *trace, uint64_t start_ns, const struct report *run)
 {
 	trace->start_ns = start_ns;
 	names_begin(trace);
-	trace->form->about(place_of_head(trace), &trace->tables, about);
+	trace->form->about(place_of_head(trace), &trace->tables, run);
 	if (trace->ring_size)
 		return;
 	/* Only now: a run that is refused leaves an earlier trace as it was. (What is no file has no length.) */
@@ -314,7 +306,7 @@ static uint32_t thread_add(
 {
 	uint32_t number = tables_thread(&trace->tables, pid, tid, comm);
 
-	trace->thread_keys = room(trace->thread_keys, number, &trace->cap_thread_keys, 1,
+	trace->thread_keys = tables_room(trace->thread_keys, number, &trace->cap_thread_keys, 1,
 		sizeof(*trace->thread_keys));
 	trace->thread_keys[number] = (struct thread_key){pid, tid, clock_now_ns()};
 	trace->thread_buckets[bucket] = number + 1;
@@ -386,7 +378,7 @@ static uint32_t loc_find(struct trace *trace, const struct hit *hit, uint64_t ad
 	}
 	number = tables_loc(&trace->tables, &loc, offset + is_behind);
 	trace->tables.locs[number].is_signal = is_signal;
-	trace->loc_images = room(
+	trace->loc_images = tables_room(
 		trace->loc_images, number, &trace->cap_loc_images, 1, sizeof(*trace->loc_images));
 	trace->loc_images[number] = hit->image;
 	trace->loc_buckets[b] = number + 1;
@@ -424,8 +416,8 @@ static uint32_t path_add(
 		trace->options.with_stack ? (uint16_t)(key.n - skip) : (uint16_t)(key.n > 0),
 		key.end);
 	trace->path_keys =
-		room(trace->path_keys, number, &trace->cap_path_keys, 1, sizeof(*trace->path_keys));
-	trace->key_frames = room(trace->key_frames, trace->n_key_frames, &trace->cap_key_frames,
+		tables_room(trace->path_keys, number, &trace->cap_path_keys, 1, sizeof(*trace->path_keys));
+	trace->key_frames = tables_room(trace->key_frames, trace->n_key_frames, &trace->cap_key_frames,
 		key.n, sizeof(*trace->key_frames));
 	key.first = trace->n_key_frames;
 	for (uint16_t i = 0; i < key.n; i++)
@@ -472,7 +464,7 @@ static void hit_write(struct trace *trace, const struct trace_record *record)
 		trace->form->dropped(&trace->buffer, trace->dropped_here);
 	trace->dropped_here = 0;
 	trace->form->hit(&trace->buffer, &trace->tables, record);
-	trace->hit_ends = room(trace->hit_ends, trace->n_hit_ends, &trace->cap_hit_ends, 1,
+	trace->hit_ends = tables_room(trace->hit_ends, trace->n_hit_ends, &trace->cap_hit_ends, 1,
 		sizeof(*trace->hit_ends));
 	trace->hit_ends[trace->n_hit_ends++] = trace->buffer.len;
 	if (trace->buffer.len - trace->sent >= FLUSH_AT)

@@ -79,7 +79,7 @@ static const struct {
 };
 
 static void binary_about(
-	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_about *about)
+	struct trace_bytes *out, const struct trace_tables *tables, const struct report *run)
 {
 	struct json_object *object = json_object_new_object(), *fields = json_object_new_object();
 	size_t begin;
@@ -88,16 +88,7 @@ static void binary_about(
 	json_put(object, "format", json_text("watchprof-trace"));
 	json_put(object, "format_version", json_count(TRACE_VERSION));
 	json_put(object, "with_stack", json_object_new_boolean(tables->with_stack));
-	json_put(object, "version", json_text(about->version));
-	json_put(object, "command_line", json_text(about->command_line));
-	json_put(object, "command", json_text(about->command));
-	json_put(object, "pid", json_count((uint64_t)about->pid));
-	json_put(object, "build_id", json_text(about->build_id));
-	json_put(object, "machine", json_text(about->machine));
-	json_put(object, "kernel", json_text(about->kernel));
-	json_put(object, "engine", json_text(about->engine));
-	json_put(object, "self_test", json_text(about->self_test));
-	json_put(object, "start", json_count(about->start_unix_s));
+	json_run(object, run);
 	for (size_t i = 0; i < ARRAY_LEN(records); i++)
 		json_put(fields, records[i].type, json_text(records[i].fields));
 	json_put(object, "records", fields);

@@ -94,7 +94,7 @@ static void take_about(struct decoder *decoder)
 {
 	char *text = mem_new(decoder->record.len + 1, 1);
 	struct json_object *object;
-	struct trace_about about;
+	struct report run;
 
 	get_bytes(decoder, text, decoder->record.len);
 	object = json_tokener_parse(text);
@@ -105,7 +105,7 @@ static void take_about(struct decoder *decoder)
 		json_object_put(object);
 		return;
 	}
-	about = (struct trace_about){.version = about_text(object, "version"),
+	run = (struct report){.version = about_text(object, "version"),
 		.command_line = about_text(object, "command_line"),
 		.command = about_text(object, "command"),
 		.build_id = about_text(object, "build_id"),
@@ -116,7 +116,7 @@ static void take_about(struct decoder *decoder)
 		.pid = (pid_t)about_number(object, "pid"),
 		.start_unix_s = about_number(object, "start")};
 	decoder->tables.with_stack = about_number(object, "with_stack") != 0;
-	decoder->form->about(&decoder->line, &decoder->tables, &about);
+	decoder->form->about(&decoder->line, &decoder->tables, &run);
 	json_object_put(object);
 }
 

@@ -55,22 +55,13 @@ static void json_write(struct trace_bytes *out, struct json_object *object)
 }
 
 static void json_about(
-	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_about *about)
+	struct trace_bytes *out, const struct trace_tables *tables, const struct report *run)
 {
 	struct json_object *object = typed("trace");
 
 	(void)tables;
 	json_put(object, "format_version", json_count(TRACE_VERSION));
-	json_put(object, "version", json_text(about->version));
-	json_put(object, "command_line", json_text(about->command_line));
-	json_put(object, "command", json_text(about->command));
-	json_put(object, "pid", json_count((uint64_t)about->pid));
-	json_put(object, "build_id", json_text(about->build_id));
-	json_put(object, "machine", json_text(about->machine));
-	json_put(object, "kernel", json_text(about->kernel));
-	json_put(object, "engine", json_text(about->engine));
-	json_put(object, "self_test", json_text(about->self_test));
-	json_put(object, "start", json_count(about->start_unix_s));
+	json_run(object, run);
 	json_write(out, object);
 }
 
@@ -144,12 +135,7 @@ static void json_typed(struct trace_bytes *out, const char *key, char *text)
 static void json_path(
 	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_path *path)
 {
-	static const char *const ends[] = {[PATH_WHOLE] = "whole",
-		[PATH_TRUNCATED] = "truncated",
-		[PATH_BROKEN] = "broken",
-		[PATH_NONE] = "not asked for"};
-
-	bytes_format(out, ",\"path_end\":\"%s\",\"path\":[", ends[path->end]);
+	bytes_format(out, ",\"path_end\":\"%s\",\"path\":[", json_path_end(path->end));
 	for (uint16_t i = 0; i < path->n; i++) {
 		if (i)
 			bytes_text(out, ",");

@@ -70,6 +70,9 @@ struct trace_tables {
 	uint64_t last_ns; /* of the last hit in the binary form */
 };
 
+/* An array that may have moved, with room for so many more elements. */
+void *tables_room(void *array, size_t n, size_t *cap, size_t more, size_t size);
+
 void tables_watch(struct trace_tables *tables, unsigned number, const char *text);
 
 /* What its values mean. */
@@ -99,7 +102,7 @@ const char *trace_path_end(uint8_t end);
 /* One way to write a trace. */
 struct trace_form {
 	const char *name;
-	void (*about)(struct trace_bytes *out, const struct trace_tables *tables, const struct trace_about *about);
+	void (*about)(struct trace_bytes *out, const struct trace_tables *tables, const struct report *run);
 	void (*module)(struct trace_bytes *out, const char *path, const char *build_id);
 	void (*watch)(struct trace_bytes *out, const struct trace_tables *tables, unsigned number);
 	void (*thread)(struct trace_bytes *out, const struct trace_tables *tables, uint32_t number);

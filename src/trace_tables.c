@@ -67,8 +67,7 @@ void bytes_format(struct trace_bytes *bytes, const char *format, ...)
 	bytes_put(bytes, text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }
 
-/* Room for so many more elements. */
-static void *room(void *array, size_t n, size_t *cap, size_t more, size_t size)
+void *tables_room(void *array, size_t n, size_t *cap, size_t more, size_t size)
 {
 	if (n + more <= *cap)
 		return array;
@@ -142,7 +141,7 @@ uint32_t tables_loc(struct trace_tables *tables, const struct loc *loc, uint64_t
 	struct trace_loc *kept;
 
 	tables->locs =
-		room(tables->locs, tables->n_locs, &tables->cap_locs, 1, sizeof(*tables->locs));
+		tables_room(tables->locs, tables->n_locs, &tables->cap_locs, 1, sizeof(*tables->locs));
 	kept = &tables->locs[tables->n_locs];
 	*kept = (struct trace_loc){
 		.addr = loc->addr, .offset = offset, .line = loc->line, .is_entry = loc->is_entry};
@@ -157,12 +156,12 @@ uint32_t tables_loc(struct trace_tables *tables, const struct loc *loc, uint64_t
 
 uint32_t tables_path(struct trace_tables *tables, const uint32_t *locs, uint16_t n, uint8_t end)
 {
-	tables->path_locs = room(tables->path_locs, tables->n_path_locs, &tables->cap_path_locs, n,
+	tables->path_locs = tables_room(tables->path_locs, tables->n_path_locs, &tables->cap_path_locs, n,
 		sizeof(*tables->path_locs));
 	for (uint16_t i = 0; i < n; i++)
 		tables->path_locs[tables->n_path_locs + i] = locs[i];
 	tables->paths =
-		room(tables->paths, tables->n_paths, &tables->cap_paths, 1, sizeof(*tables->paths));
+		tables_room(tables->paths, tables->n_paths, &tables->cap_paths, 1, sizeof(*tables->paths));
 	tables->paths[tables->n_paths] = (struct trace_path){tables->n_path_locs, n, end};
 	tables->n_path_locs += n;
 	return (uint32_t)tables->n_paths++;
@@ -172,7 +171,7 @@ uint32_t tables_thread(struct trace_tables *tables, pid_t pid, pid_t tid, const 
 {
 	struct trace_thread *thread;
 
-	tables->threads = room(tables->threads, tables->n_threads, &tables->cap_threads, 1,
+	tables->threads = tables_room(tables->threads, tables->n_threads, &tables->cap_threads, 1,
 		sizeof(*tables->threads));
 	thread = &tables->threads[tables->n_threads];
 	*thread = (struct trace_thread){

@@ -1,6 +1,7 @@
 /* trace_text.c owns the trace for people: a line for each hit, fields separated by tabs, and lines
  * that begin with # about all else. */
 #include "trace_private.h"
+#include "watchprof/report_field.h"
 #include "watchprof/util.h"
 
 #include <inttypes.h>
@@ -22,19 +23,18 @@ static void text_field(struct trace_bytes *out, const char *key, const char *val
 }
 
 static void text_about(
-	struct trace_bytes *out, const struct trace_tables *tables, const struct trace_about *about)
+	struct trace_bytes *out, const struct trace_tables *tables, const struct report *run)
 {
+	struct report_field fields[RUN_FIELDS];
+
 	bytes_format(out, "# watchprof-trace %d\n", TRACE_VERSION);
-	text_field(out, "version", about->version);
-	text_field(out, "command_line", about->command_line);
-	text_field(out, "command", about->command);
-	bytes_format(out, "# pid\t%d\n", about->pid);
-	text_field(out, "build_id", about->build_id);
-	text_field(out, "machine", about->machine);
-	text_field(out, "kernel", about->kernel);
-	text_field(out, "engine", about->engine);
-	text_field(out, "self_test", about->self_test);
-	bytes_format(out, "# start\t%" PRIu64 "\n", about->start_unix_s);
+	report_run_fields(run, fields);
+	for (size_t i = 0; i < RUN_FIELDS; i++) {
+		if (fields[i].type == FIELD_TEXT)
+			text_field(out, fields[i].key, fields[i].text);
+		else
+			bytes_format(out, "# %s\t%" PRIu64 "\n", fields[i].key, fields[i].count);
+	}
 	bytes_text(out, "# time\ttask\tcpu\twatch\tkind\told\tnew\tfunction");
 	bytes_text(out, tables->with_stack ? "\tpath\n" : "\n");
 }

@@ -23,4 +23,9 @@ struct report_field {
 /* Fill fields with the header of a report; returns how many. */
 size_t report_fields(const struct report *report, struct report_field fields[REPORT_FIELDS_MAX]);
 
+/* What is known of the run from its start on, also of a report that has nothing else. A text is NULL where it is not
+ * known. */
+#define RUN_FIELDS 10
+void report_run_fields(const struct report *report, struct report_field fields[RUN_FIELDS]);
+
 #endif

@@ -7,6 +7,7 @@
 #include "watchprof/err.h"
 #include "watchprof/hit.h"
 #include "watchprof/profile.h"
+#include "watchprof/report.h"
 #include "watchprof/value_type.h"
 
 #include <stdbool.h>
@@ -22,14 +23,6 @@ enum trace_format {
 	TRACE_TEXT,
 	TRACE_JSON,
 	TRACE_BINARY,
-};
-
-/* What is known of the run. Strings may be NULL; they must live as long as the trace. */
-struct trace_about {
-	const char *version, *command_line, *command, *build_id, *machine, *kernel, *engine,
-		*self_test;
-	pid_t pid;
-	uint64_t start_unix_s;
 };
 
 /* Where the trace gets what it does not know, once for each new place or thread. */
@@ -67,10 +60,10 @@ struct trace;
 struct trace *trace_open(
 	const struct trace_options *options, const struct trace_source *source, struct err *err);
 
-/* What the trace begins with: the run, the modules and the threads as they are now, then the
- * watches. To be called in this order, before the first hit. Times begin at start_ns
+/* What the trace begins with: the run (its report, as far as it is known now), the modules and the threads as they are now,
+ * then the watches. To be called in this order, before the first hit. Times begin at start_ns
  * (CLOCK_MONOTONIC). */
-void trace_begin(struct trace *trace, uint64_t start_ns, const struct trace_about *about);
+void trace_begin(struct trace *trace, uint64_t start_ns, const struct report *run);
 void trace_module(struct trace *trace, const char *path, const char *build_id);
 void trace_thread(struct trace *trace, pid_t pid, pid_t tid, const char *comm);
 

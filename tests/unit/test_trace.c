@@ -56,7 +56,7 @@ static const struct value_type counter_type = {
 
 static void begin(struct fixture *fixture, struct trace_options options)
 {
-	static const struct trace_about about = {
+	static const struct report run = {
 		.version = "1.2", .command = "prog \"a\" b", .pid = 10, .start_unix_s = 77};
 	struct trace_source source = {locate, comm, &fixture->n_located};
 	struct err err;
@@ -64,7 +64,7 @@ static void begin(struct fixture *fixture, struct trace_options options)
 	options.path = *fixture->path ? fixture->path : NULL;
 	fixture->trace = trace_open(&options, &source, &err);
 	assert_non_null(fixture->trace);
-	trace_begin(fixture->trace, 1000, &about);
+	trace_begin(fixture->trace, 1000, &run);
 	trace_thread(fixture->trace, 10, 10, "wo\trk 10");
 	trace_module(fixture->trace, "/bin/prog", "0123ab");
 	trace_watch(fixture->trace, 0, "counter:w", &counter_type);
