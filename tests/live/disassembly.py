@@ -1,8 +1,8 @@
 """disassembly.py: checks kinds of accesses against objdump.
 
 disassembly.py OBJDUMP MODULE BIAS MAX < lines of "ADDRESS HITS READS WRITES", where the address lies in the
-last byte of the instruction and READS and WRITES may be "-". Prints "checked N, unclear N, wrong N" (hits),
-and the wrong ones. What an instruction does is told here from objdump's text alone, by rules of its own.
+last byte of the instruction and READS and WRITES may be "-". Prints "instructions N, checked N, unclear N, wrong N"
+(of those that were checked, then hits), and before it the wrong ones. What an instruction does is told here from objdump's text alone, by rules of its own.
 """
 import re
 import subprocess
@@ -53,7 +53,7 @@ def main():
     step = max(1, len(sites) // most)
     code = instructions(objdump, module, min(site[0] for site in sites) - 65536, max(site[0] for site in sites) + 16)
     starts = [address for address, _, _ in code]
-    count = {"checked": 0, "unclear": 0, "wrong": 0}
+    count = {"instructions": 0, "checked": 0, "unclear": 0, "wrong": 0}
     at = 0
     for address, hits, reads, writes in sites[::step]:
         while at + 1 < len(starts) and starts[at + 1] <= address:
@@ -63,6 +63,7 @@ def main():
         if "-" in (reads, writes) or expected is None:
             count["unclear"] += hits
         elif got == expected:
+            count["instructions"] += 1
             count["checked"] += hits
         else:
             count["wrong"] += hits
