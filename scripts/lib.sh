@@ -42,7 +42,7 @@ step() {
 # is for the tests.
 apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-dev libncurses-dev
 	libjson-c-dev libiberty-dev libzydis-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
-apt_test="libcmocka-dev clang llvm gdb jq tmux python3 procps util-linux mandoc groff xz-utils
+apt_test="libcmocka-dev clang llvm gdb jq tmux screen python3 procps util-linux mandoc groff xz-utils
 	dpkg-dev debhelper lintian debootstrap lcov clang-tidy
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 	python3-jsonschema chromium
@@ -51,14 +51,14 @@ apt_test="libcmocka-dev clang llvm gdb jq tmux python3 procps util-linux mandoc 
 command -v npm >/dev/null || apt_test="$apt_test nodejs npm"
 dnf_build="gcc make autoconf automake pkgconf-pkg-config elfutils-devel libunwind-devel ncurses-devel
 	json-c-devel binutils-devel zydis-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
-dnf_test="python3-jsonschema chromium nodejs-npm libcmocka-devel clang llvm gdb jq tmux python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
+dnf_test="python3-jsonschema chromium nodejs-npm libcmocka-devel clang llvm gdb jq tmux screen python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
 	bochs xorriso syslinux redis glibc-static musl-gcc"
 pacman_build="gcc make autoconf automake pkgconf libelf libunwind ncurses json-c binutils zydis protobuf-c zlib"
-pacman_test="python-jsonschema chromium npm cmocka clang llvm gdb jq tmux python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
+pacman_test="python-jsonschema chromium npm cmocka clang llvm gdb jq tmux screen python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
 	libisoburn syslinux redis"
 zypper_build="gcc make autoconf automake pkgconf libdw-devel libunwind-devel ncurses-devel libjson-c-devel
 	binutils-devel libZydis-devel libprotobuf-c-devel protobuf-c zlib-devel"
-zypper_test="python3-jsonschema chromium npm libcmocka-devel clang llvm gdb jq tmux python3 procps util-linux mandoc xz qemu-x86 busybox-static cpio bochs
+zypper_test="python3-jsonschema chromium npm libcmocka-devel clang llvm gdb jq tmux screen python3 procps util-linux mandoc xz qemu-x86 busybox-static cpio bochs
 	xorriso syslinux redis glibc-devel-static"
 
 # The ones of these Debian packages that are not installed.

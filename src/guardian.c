@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -40,6 +41,7 @@ struct guard {
 	size_t n_guarded;
 	struct termios modes; /* of the terminal, as they were before the worker */
 	bool has_modes;
+	char *farewell; /* what gives it back as it looked, or NULL */
 };
 
 static void guard_forget(struct guard *guard, pid_t pid)
@@ -83,8 +85,11 @@ static _Noreturn void guard_end(const struct guard *guard, int status)
 	sigset_t set;
 
 	/* It could not give the terminal back. (In the background it is not ours to change.) */
-	if (sig && guard->has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp())
+	if (sig && guard->has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+		if (guard->farewell)
+			(void)!write(STDOUT_FILENO, guard->farewell, strlen(guard->farewell));
 		tcsetattr(STDIN_FILENO, TCSANOW, &guard->modes);
+	}
 	if (sig) {
 		signal(sig, SIG_DFL);
 		sigemptyset(&set);
@@ -183,7 +188,7 @@ static void keeper_begin(pid_t first)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue)
+struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue, char *farewell)
 {
 	struct guardian *guardian;
 	pid_t first = getpid(), worker;
@@ -193,12 +198,14 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 	sigaddset(&set, SIGCHLD);
 	sigdelset(&set, GUARDIAN_GONE);
 	signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (signal_fd < 0 || pipe2(ends, O_CLOEXEC))
+	if (signal_fd < 0 || pipe2(ends, O_CLOEXEC)) {
+		free(farewell);
 		return NULL;
+	}
 	worker = fork();
 	if (worker > 0) {
 		struct guard guard = {
-			.worker = worker, .pipe_fd = ends[0], .signal_fd = signal_fd, .rescue = rescue};
+			.worker = worker, .pipe_fd = ends[0], .signal_fd = signal_fd, .rescue = rescue, .farewell = farewell};
 
 		guard.has_modes = tcgetattr(STDIN_FILENO, &guard.modes) == 0;
 
@@ -209,6 +216,7 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		guard_run(&guard);
 	}
+	free(farewell);
 	close(signal_fd);
 	close(ends[0]);
 	if (worker < 0) {

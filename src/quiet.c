@@ -3,6 +3,11 @@
 
 #include <stddef.h>
 
+static char *quiet_farewell(void)
+{
+	return NULL;
+}
+
 static int quiet_open(struct frontend **out, uint64_t interval_ns, struct err *err)
 {
 	(void)interval_ns;
@@ -38,6 +43,7 @@ static void quiet_close(struct frontend *frontend)
 
 const struct frontend_ops frontend_quiet = {
 	.name = "quiet",
+	.farewell = quiet_farewell,
 	.open = quiet_open,
 	.tick = quiet_tick,
 	.tell = quiet_tell,

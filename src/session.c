@@ -713,7 +713,7 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	if (reports_check(session->options, err) || session->ops->probe(err) || session_trace_open(session, err))
 		return -1;
 	session_signals(&signals);
-	session->guardian = guardian_new(&signals, session->ops->rescue);
+	session->guardian = guardian_new(&signals, session->ops->rescue, session->frontend_ops->farewell());
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (session->options->control && !(session->control = control_socket_open(session->options->control, err)))
 		return -1;

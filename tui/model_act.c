@@ -198,7 +198,8 @@ static void act_source(struct model *model)
 	bool has_code = model->view != &view_threads && model->view != &view_watches && model->view != &view_source;
 
 	model->choice = SOURCE_HOTTEST;
-	model->is_code = model->view == &view_source && !model->is_code && model->source.bytes;
+	/* Without a path nothing was read yet, or there is none to read. */
+	model->is_code = model->view == &view_source && !model->is_code && (model->source.bytes || !model->source.path);
 	if (row && (has_code || model->is_code) && model->selected > 0) {
 		model->choice = row->file ? SOURCE_WANTED : SOURCE_LIST;
 		text_set(&model->wanted, row->file);

@@ -49,6 +49,46 @@ bool screen_is_possible(const char **why)
 	return true;
 }
 
+/* Add what a capability says, without its padding ($<5>). */
+static void capability_add(FILE *out, const char *text)
+{
+	while (text && text != (const char *)-1 && *text) {
+		const char *end = strncmp(text, "$<", 2) == 0 ? strchr(text, '>') : NULL;
+
+		if (!end)
+			fputc(*text, out);
+		text = end ? end + 1 : text + 1;
+	}
+}
+
+char *screen_farewell(void)
+{
+	static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
+	char *text = NULL, *mouse;
+	size_t len;
+	int status;
+	FILE *out;
+
+	if (setupterm(NULL, STDOUT_FILENO, &status) != OK)
+		return NULL;
+	out = open_memstream(&text, &len);
+	if (!out)
+		die("out of memory");
+	/* ncurses' own choice where a terminal has a mouse and does not say how it is turned off. */
+	mouse = tigetstr("XM");
+	if (mouse && mouse != (char *)-1)
+		capability_add(out, tiparm(mouse, 0));
+	else
+		capability_add(out, tigetstr("kmous") ? "\033[?1000l" : NULL);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		capability_add(out, tigetstr(names[i]));
+	capability_add(out, "\r\n"); /* the terminal may have no other picture to go back to */
+	if (fclose(out))
+		die("out of memory");
+	del_curterm(cur_term);
+	return text;
+}
+
 bool screen_is_utf8(void)
 {
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

@@ -160,6 +160,7 @@ static void tui_close(struct frontend *frontend)
 
 const struct frontend_ops frontend_tui = {
 	.name = "tui",
+	.farewell = screen_farewell,
 	.open = tui_open,
 	.tick = tui_tick,
 	.tell = tui_tell,

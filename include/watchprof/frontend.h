@@ -33,6 +33,10 @@ struct frontend_wish {
 struct frontend_ops {
 	const char *name;
 
+	/* What gives the terminal back if it is written when the frontend has died; NULL: nothing is needed. The caller
+	 * frees it. */
+	char *(*farewell)(void);
+
 	/* Get ready to show; -1 with err set where that is impossible here. Called before the
 	 * target is touched. interval_ns: how often the picture shall change. */
 	int (*open)(struct frontend **out, uint64_t interval_ns, struct err *err);

@@ -20,9 +20,10 @@ typedef void guardian_rescue_fn(pid_t pid, pid_t ward, int *ward_status);
  * inside: it hands on the signals that are sent to it alone, and ends as the worker ends. If the
  * worker is killed, it calls rescue for each guarded process, with ticks (sys_ticks) going. A third
  * process, the keeper, only shares the worker's memory, which makes the worker's end quicker.
+ * farewell: what it writes to the terminal if the worker is killed; owned by this call; NULL: nothing.
  * Signals of the set must be blocked; GUARDIAN_GONE is to be taken by the worker. NULL: there
  * can be no second process, and this one has to do without. */
-struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue);
+struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescue, char *farewell);
 
 /* From now on this process is guarded. NULL guardian: nothing. */
 void guardian_watch(struct guardian *guardian, pid_t pid);

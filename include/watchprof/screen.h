@@ -18,6 +18,9 @@ struct screen *screen_open(void);
 /* Give it back as it was. NULL is fine. */
 void screen_close(struct screen *screen);
 
+/* The bytes that give back a terminal whose user has died: the former picture, the cursor, no mouse. NULL: it needs none. */
+char *screen_farewell(void);
+
 /* Give the terminal back for a while: until the next screen_draw(). */
 void screen_leave(struct screen *screen);
 

@@ -243,6 +243,7 @@ kill -9 "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")"
 until_true shown 'worker137'
 settings killed
 is "its worker is killed: the terminal is as it was" "$(cat "$tmp/stty.killed")" "$(cat "$tmp/stty.before")"
+is "with its picture, its cursor and no mouse" "$(tm display-message -p -t t '#{alternate_on} #{cursor_flag} #{mouse_any_flag}')" "0 1 0"
 echo >&9
 echo >&9
 go
@@ -277,11 +278,40 @@ ok $((n_colors == 0)) "colours"
 ok "$(grep -q '█' "$tmp/screen"; echo $?)" "blocks in UTF-8"
 screen_of TERM=screen-256color NO_COLOR=1
 is "NO_COLOR: none" "$n_colors" 0
+screen_of TERM=linux
+ok $((n_colors == 0)) "TERM=linux, with 8: colours"
+screen_of TERM=linux NO_COLOR=1
+is "NO_COLOR there: none" "$n_colors" 0
 screen_of TERM=vt100
 is "TERM=vt100: none" "$n_colors" 0
 screen_of LC_ALL=C
 is "LC_ALL=C: ASCII only" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/screen")" 0
 ok "$(grep -q '####' "$tmp/screen"; echo $?)" "with another bar"
+
+# --- within GNU screen ---
+if command -v screen >/dev/null; then
+	mkdir -m 700 "$tmp/screens"
+	type_keys "clear; SCREENDIR=$tmp/screens screen -U -c /dev/null sh" Enter
+	until_true not_shown clear
+	settings screen
+	screen_of LC_ALL=C.UTF-8
+	ok "$(grep -q '█' "$tmp/screen"; echo $?)" "in GNU screen: blocks"
+	ok $((n_colors == 0)) "in GNU screen: colours"
+	type_keys "clear; $WATCHPROF -e counter:w -- $BIN/two" Enter
+	until_true shown 'The run has ended'
+	tm resize-window -t t -x 70 -y 20
+	type_keys 55
+	see '\[5 source\]' "in GNU screen: keys and another size"
+	tm resize-window -t t -x 100 -y 24
+	type_keys q
+	until_true not_shown 'The run has ended'
+	settings screen-after
+	is "in GNU screen: the terminal is as it was" "$(cat "$tmp/stty.screen-after")" "$(cat "$tmp/stty.screen")"
+	type_keys "exit" Enter
+	until_true shown terminating
+else
+	skip "in GNU screen" "it is not installed"
+fi
 
 # --- launched programs ---
 type_keys "clear; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -e counter:w -- $BIN/two wait; echo status\$?" Enter

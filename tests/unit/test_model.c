@@ -387,6 +387,9 @@ static void test_instructions_again(void **state)
 
 	(void)state;
 	report.code.read = fake_code;
+	model_key(model, '5', 0); /* faster than the screen is made */
+	press(model, &report, '5');
+	assert_true(selects(model, "+0x3 "));
 	press(model, &report, '5');
 	assert_true(selects(model, "counter += 20"));
 	press(model, &report, '5');
