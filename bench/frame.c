@@ -28,6 +28,18 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 		.module = "/usr/lib/x86_64-linux-gnu/libworkload.so.1"};
 }
 
+/* Functions of 16 bytes. */
+static bool code(void *context, uint32_t image, uint64_t addr, struct code *out)
+{
+	(void)context;
+	(void)image;
+	*out = (struct code){.function = text_format("function_%" PRIu64, addr / 16), .n = 4};
+	out->insns = mem_new(4, sizeof(*out->insns));
+	for (unsigned i = 0; i < 4; i++)
+		out->insns[i] = (struct code_insn){addr / 16 * 16 + 4 * i, 4, text_copy("movl $0x1, 0x10(%rax)")};
+	return true;
+}
+
 /* One hit more of site i. */
 static void hit_add(struct profile *profile, struct hit *hit, unsigned i)
 {
@@ -62,7 +74,7 @@ static void view_measure(struct profile *profile, struct hit *hit, int key, cons
 {
 	struct report_watch watch = {
 		.text = "v:w", .object = "v, source.cc:1", .access = "w", .addr = 0x1000, .len = 8, .slots = 1, .state = "armed"};
-	struct report report = {.profile = profile, .watches = &watch, .n_watches = 1, .engine = "dr", .end = "running", .pid = 1000};
+	struct report report = {.profile = profile, .code = {.read = code}, .watches = &watch, .n_watches = 1, .engine = "dr", .end = "running", .pid = 1000};
 	struct model *model = model_new(true, NULL);
 	uint64_t *times = mem_new(n_frames, sizeof(*times)), now_ns = NS_PER_S;
 
@@ -90,7 +102,7 @@ int main(int argc, char **argv)
 	static const struct {
 		int key;
 		const char *name;
-	} views[] = {{'1', "functions"}, {'2', "callers"}, {'3', "callees"}, {'4', "threads"}, {'5', "source"}, {'6', "watches"}};
+	} views[] = {{'1', "functions"}, {'2', "callers"}, {'3', "callees"}, {'4', "threads"}, {'5', "instructions"}, {'6', "values"}, {'7', "watches"}};
 	unsigned n_sites = argc > 1 ? (unsigned)atoi(argv[1]) : 10000, n_frames = argc > 2 ? (unsigned)atoi(argv[2]) : 50;
 	struct hit *hit = mem_new(1, sizeof(*hit));
 	char name[128];

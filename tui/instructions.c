@@ -40,31 +40,53 @@ void instructions_fini(struct instructions *instructions)
 	*instructions = (struct instructions){0};
 }
 
-/* The function that a place is in, read the first time; NULL: there are too many. */
-static struct listed *listed_find(struct instructions *instructions, const struct report *report, const struct loc *loc)
+/* Where the function of a place stands in the list, or would: they are in the order of their addresses. */
+static size_t listed_place(const struct instructions *instructions, uint32_t image, uint64_t addr)
 {
-	uint32_t image = profile_image(loc);
-	struct listed *listed;
+	size_t low = 0, high = instructions->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct listed *listed = instructions->all[middle];
+
+		if (listed->image < image || (listed->image == image && listed->end <= addr))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct listed *listed_read(const struct report *report, const struct loc *loc)
+{
+	struct listed *listed = mem_new(1, sizeof(*listed));
 	struct code_insn *last;
 
-	for (size_t i = 0; i < instructions->n; i++) {
-		listed = instructions->all[i];
-		if (listed->image == image && loc->addr >= listed->start && loc->addr < listed->end)
-			return listed;
-	}
-	if (instructions->n == FUNCTIONS_MAX)
-		return NULL;
-	listed = mem_new(1, sizeof(*listed));
-	*listed = (struct listed){.image = image, .start = loc->addr, .end = loc->addr + 1};
-	if (report->code.read && report->code.read(report->code.context, image, loc->addr, &listed->code) && listed->code.n) {
+	*listed = (struct listed){.image = profile_image(loc), .start = loc->addr, .end = loc->addr + 1};
+	if (report->code.read && report->code.read(report->code.context, listed->image, loc->addr, &listed->code) &&
+		listed->code.n) {
 		last = &listed->code.insns[listed->code.n - 1];
 		listed->start = listed->code.insns[0].addr;
 		listed->end = last->addr + last->length;
 	}
 	listed->insns = mem_new(listed->code.n, sizeof(*listed->insns));
-	instructions->all = mem_resize(instructions->all, instructions->n + 1, sizeof(struct listed *));
-	instructions->all[instructions->n++] = listed;
 	return listed;
+}
+
+/* The function that a place is in, read the first time; NULL: there are too many. */
+static struct listed *listed_find(struct instructions *instructions, const struct report *report, const struct loc *loc)
+{
+	size_t i = listed_place(instructions, profile_image(loc), loc->addr);
+	struct listed *listed = i < instructions->n ? instructions->all[i] : NULL;
+
+	if (listed && listed->image == profile_image(loc) && loc->addr >= listed->start)
+		return listed;
+	if (instructions->n == FUNCTIONS_MAX)
+		return NULL;
+	instructions->all = mem_resize(instructions->all, instructions->n + 1, sizeof(struct listed *));
+	memmove(&instructions->all[i + 1], &instructions->all[i], (instructions->n - i) * sizeof(struct listed *));
+	instructions->n++;
+	return instructions->all[i] = listed_read(report, loc);
 }
 
 /* The number of the instruction that an address lies in; SIZE_MAX: it is in none. */
@@ -220,6 +242,7 @@ void instructions_build(struct model *model, const struct report *report)
 {
 	struct instructions *instructions = &model->instructions;
 	struct code_row former = model->selected < instructions->n_rows ? instructions->rows[model->selected] : (struct code_row){0};
+	struct listed *hottest[FUNCTIONS_MAX];
 	bool *is_listed;
 
 	model->raw = model_rows(model, report, GROUP_INSTRUCTION, &model->n_raw);
@@ -228,9 +251,10 @@ void instructions_build(struct model *model, const struct report *report)
 	for (size_t i = 0; i < model->n_raw; i++)
 		is_listed[i] = hits_take(instructions, report, &model->raw[i]);
 	if (instructions->n)
-		qsort(instructions->all, instructions->n, sizeof(struct listed *), listed_compare);
-	for (size_t i = 0; i < instructions->n && instructions->all[i]->hits; i++)
-		listed_show(instructions, instructions->all[i]);
+		memcpy(hottest, instructions->all, instructions->n * sizeof(struct listed *));
+	qsort(hottest, instructions->n, sizeof(struct listed *), listed_compare);
+	for (size_t i = 0; i < instructions->n && hottest[i]->hits; i++)
+		listed_show(instructions, hottest[i]);
 	for (size_t i = 0; i < model->n_raw; i++) {
 		if (!is_listed[i])
 			row_add(instructions, (struct code_row){.kind = CODE_PLACE, .row = &model->raw[i]});
