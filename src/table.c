@@ -8,7 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
-static const struct column columns[N_COLUMNS] = {
+const struct column table_columns[N_COLUMNS] = {
 	[COLUMN_HITS] = {"hits", true},
 	[COLUMN_SHARE] = {"share", true},
 	[COLUMN_READS] = {"reads", true},
@@ -27,7 +27,7 @@ static const struct column columns[N_COLUMNS] = {
 
 const struct column *table_column(enum column_id id)
 {
-	return &columns[id];
+	return &table_columns[id];
 }
 
 static char *count_cell(uint64_t count, bool known)
@@ -137,7 +137,7 @@ static size_t text_width(const char *text)
 	return width < 0 ? strlen(text) : (size_t)width;
 }
 
-static char *people_cell(enum column_id id, const struct row *row, const struct naming *naming)
+char *table_people_cell(enum column_id id, const struct row *row, const struct naming *naming)
 {
 	char *cell, *escaped;
 
@@ -160,12 +160,12 @@ static void line_write(FILE *out, const char *indent, const enum column_id *ids,
 	for (size_t c = 0; c < n_ids; c++) {
 		int pad = (int)(widths[c] - text_width(cells[c]));
 
-		if (columns[ids[c]].is_number)
+		if (table_columns[ids[c]].is_number)
 			fprintf(out, "%*s", pad, "");
 		fputs(cells[c], out);
 		if (c + 1 == n_ids)
 			break;
-		if (!columns[ids[c]].is_number)
+		if (!table_columns[ids[c]].is_number)
 			fprintf(out, "%*s", pad, "");
 		fputs("  ", out);
 	}
@@ -180,8 +180,8 @@ void table_write(FILE *out, const char *indent, const enum column_id *ids, size_
 
 	for (size_t r = 0; r <= n_rows; r++) {
 		for (size_t c = 0; c < n_ids; c++) {
-			char *cell = r == 0 ? text_copy(columns[ids[c]].name)
-					    : people_cell(ids[c], &rows[r - 1], naming);
+			char *cell = r == 0 ? text_copy(table_columns[ids[c]].name)
+					    : table_people_cell(ids[c], &rows[r - 1], naming);
 
 			cells[r * n_ids + c] = cell;
 			if (text_width(cell) > widths[c])

@@ -61,8 +61,17 @@ void model_free(struct model *model)
 
 void model_size(struct model *model, size_t width, size_t height)
 {
+	bool is_other = width != model->width;
+
 	model->width = width;
 	model->height = height;
+	/* Their lines are as long as the screen is wide. */
+	if (is_other && model->pager.page == PAGE_HELP)
+		page_help(model);
+	if (is_other && model->pager.page == PAGE_DETAILS) {
+		pager_clear(&model->pager);
+		model->is_stale = true;
+	}
 }
 
 void model_tell(struct model *model, const char *text)
@@ -99,6 +108,13 @@ struct row *model_rows(const struct model *model, const struct report *report, e
 
 	model_reverse(model, rows, *n);
 	return rows;
+}
+
+void rows_of_group(struct model *model, const struct report *report, enum group group)
+{
+	model->raw = model_rows(model, report, group, &model->n_raw);
+	model->n_rows = model->n_raw;
+	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
 }
 
 char *model_count(uint64_t count, bool is_known)
@@ -160,13 +176,6 @@ void model_row_place(struct view_row *out, const struct loc *loc)
 		return;
 	out->file = text_copy(loc->file);
 	out->line = loc->line;
-}
-
-char *model_rate(const struct model *model, uint64_t key)
-{
-	double rate;
-
-	return rates_get(&model->rates, key, &rate) ? text_format("%.0f/s", rate) : text_copy("-");
 }
 
 static void row_make(struct model *model, size_t i)

@@ -125,7 +125,7 @@ static void layout_make(const struct model *model, size_t room, struct layout *l
 
 	for (size_t c = 0; c < view->n_columns; c++) {
 		layout->is_shown[c] = true;
-		layout->widths[c] = strlen(view->columns[c].name);
+		layout->widths[c] = strlen(column_name(&view->columns[c]));
 		for (size_t i = model->top; i < model->n_rows && i < model->top + room; i++) {
 			const char *cell = model->rows[i].cells[c];
 			size_t width = model->rows[i].cells[0] && cell ? cell_width(cell) : 0;
@@ -133,10 +133,10 @@ static void layout_make(const struct model *model, size_t room, struct layout *l
 			if (width > layout->widths[c])
 				layout->widths[c] = width;
 		}
-		if (view->columns[c].is_number && layout->widths[c] < TEXT_LEAST + 2)
+		if (column_is_number(&view->columns[c]) && layout->widths[c] < TEXT_LEAST + 2)
 			layout->widths[c] = TEXT_LEAST + 2; /* so that numbers may grow */
 	}
-	if (strcmp(view->columns[0].name, "#") == 0)
+	if (strcmp(column_name(&view->columns[0]), "#") == 0)
 		layout->widths[0] -= layout->widths[0] > 3 && model->n_rows < 1000 ? layout->widths[0] - 3 : 0;
 	while (layout_least(view, layout, true) > model->width && layout_drop(view, layout))
 		;
@@ -239,7 +239,7 @@ static void row_draw(const struct model *model, struct canvas *canvas, size_t i,
 		if (!layout->is_shown[c])
 			continue;
 		fputs(n++ ? " " : "", out);
-		cell_pad(out, columns[c][i], layout->widths[c], view->columns[c].is_number);
+		cell_pad(out, columns[c][i], layout->widths[c], column_is_number(&view->columns[c]));
 	}
 	cell_close(out);
 	line_put_trimmed(canvas,
@@ -282,14 +282,14 @@ static void heading_draw(const struct model *model, struct canvas *canvas, const
 	FILE *out = cell_open(&text, &len);
 
 	for (size_t c = 0; c < view->n_columns; c++) {
-		bool is_key = strcmp(view->columns[c].name, sort_name(model->sort)) == 0;
+		bool is_key = strcmp(column_name(&view->columns[c]), sort_name(model->sort)) == 0;
 		char *name;
 
 		if (!layout->is_shown[c])
 			continue;
-		name = text_format("%s%s", view->columns[c].name, !is_key ? "" : model->is_reversed ? "^" : "");
+		name = text_format("%s%s", column_name(&view->columns[c]), !is_key ? "" : model->is_reversed ? "^" : "");
 		fputs(n++ ? " " : "", out);
-		cell_pad(out, name, layout->widths[c], view->columns[c].is_number);
+		cell_pad(out, name, layout->widths[c], column_is_number(&view->columns[c]));
 		free(name);
 	}
 	cell_close(out);

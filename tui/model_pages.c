@@ -22,19 +22,6 @@ void pager_add(struct pager *pager, char *line)
 	pager->lines[pager->n++] = line;
 }
 
-void page_help(struct model *model)
-{
-	size_t n;
-	const struct key_binding *bindings = keys_table(&n);
-
-	pager_clear(&model->pager);
-	pager_add(&model->pager, text_copy("Keys"));
-	for (size_t i = 0; i < n; i++) {
-		if (bindings[i].key_name)
-			pager_add(&model->pager, text_format("  %-9s %s", bindings[i].key_name, bindings[i].help));
-	}
-}
-
 /* A text of any length over as many lines as it needs, none of it cut; taken. */
 static void wrap(struct model *model, const char *label, char *text)
 {
@@ -49,6 +36,19 @@ static void wrap(struct model *model, const char *label, char *text)
 	}
 	free(safe);
 	free(text);
+}
+
+void page_help(struct model *model)
+{
+	size_t n;
+	const struct key_binding *bindings = keys_table(&n);
+
+	pager_clear(&model->pager);
+	pager_add(&model->pager, text_copy("Keys"));
+	for (size_t i = 0; i < n; i++) {
+		if (bindings[i].key_name)
+			wrap(model, bindings[i].key_name, text_copy(bindings[i].help));
+	}
 }
 
 static bool is_same_function(const struct loc *a, const struct loc *b)

@@ -21,12 +21,22 @@ struct model;
 
 /* A column of a view. */
 struct view_column {
+	const struct column *shared; /* it has the name and the texts of the reports' column; NULL: its own */
 	const char *name;
 	bool is_number;
+	char *(*text)(const struct model *model, const struct row *row); /* NULL: the view makes its texts */
 	bool is_flexible;    /* gets what is left of the line, and is cut in its middle */
 	bool is_cut_last;    /* is cut at its end instead */
 	unsigned importance; /* columns with a high number are left out first where the screen is narrow */
 };
+
+const char *column_name(const struct view_column *column);
+bool column_is_number(const struct view_column *column);
+
+/* Texts that columns of several views have. */
+char *column_bar(const struct model *model, const struct row *row);
+char *column_rate(const struct model *model, const struct row *row);
+char *column_place(const struct model *model, const struct row *row);
 
 /* A row: its texts are made when it is (nearly) in sight. */
 struct view_row {
@@ -322,7 +332,12 @@ struct model {
 
 /* The rows of the current watch that the user's filter lets through; ordered as asked. */
 struct row *model_rows(const struct model *model, const struct report *report, enum group group, size_t *n);
+/* Make them the rows of the view. */
+void rows_of_group(struct model *model, const struct report *report, enum group group);
 void model_reverse(const struct model *model, struct row *rows, size_t n);
+
+/* Make the texts of a row of counts, where the view has not made them, and remember what it is about. */
+void row_fill(const struct model *model, const struct row *row, struct view_row *out);
 
 /* Cells that several views have. */
 char *model_count(uint64_t count, bool is_known);
@@ -332,7 +347,6 @@ char *model_place(const struct model *model, const struct loc *loc);
 char *model_module(const struct model *model, const struct loc *loc);
 char *model_full(const struct model *model, const struct row *row);
 void model_row_place(struct view_row *out, const struct loc *loc);
-char *model_rate(const struct model *model, uint64_t key);
 const char *path_base(const char *path);
 
 /* header.c: the lines above the rows. */

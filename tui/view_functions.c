@@ -5,15 +5,15 @@
 
 static const struct view_column columns[] = {
 	{.name = "#", .is_number = true, .importance = 6},
-	{.name = "", .importance = 3},
-	{.name = "share", .is_number = true, .importance = 1},
-	{.name = "hits", .is_number = true},
-	{.name = "rate", .is_number = true, .importance = 4},
-	{.name = "reads", .is_number = true, .importance = 5},
-	{.name = "writes", .is_number = true, .importance = 5},
-	{.name = "function", .is_flexible = true},
-	{.name = "line", .is_flexible = true, .importance = 7},
-	{.name = "module", .is_flexible = true, .importance = 8},
+	{.name = "", .text = column_bar, .importance = 3},
+	{.shared = &table_columns[COLUMN_SHARE], .importance = 1},
+	{.shared = &table_columns[COLUMN_HITS]},
+	{.name = "rate", .is_number = true, .text = column_rate, .importance = 4},
+	{.shared = &table_columns[COLUMN_READS], .importance = 5},
+	{.shared = &table_columns[COLUMN_WRITES], .importance = 5},
+	{.shared = &table_columns[COLUMN_FUNCTION], .is_flexible = true},
+	{.name = "line", .text = column_place, .is_flexible = true, .importance = 7},
+	{.shared = &table_columns[COLUMN_MODULE], .is_flexible = true, .importance = 8},
 };
 
 static uint64_t key(const struct row *row)
@@ -32,9 +32,7 @@ static uint64_t key(const struct row *row)
 
 static void build(struct model *model, const struct report *report)
 {
-	model->raw = model_rows(model, report, GROUP_FUNCTION, &model->n_raw);
-	model->n_rows = model->n_raw;
-	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
+	rows_of_group(model, report, GROUP_FUNCTION);
 }
 
 static void format(struct model *model, const struct report *report, size_t i, struct view_row *out)
@@ -42,16 +40,9 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	const struct row *row = &model->raw[i];
 
 	(void)report;
-	*out = (struct view_row){
-		.cells = {text_format("%zu", model->is_reversed ? model->n_rows - i : i + 1),
-			cell_bar(row->share, BAR_WIDTH, model->is_utf8), text_format("%.1f%%", row->share * 100),
-			model_count(row->hits, true), model_rate(model, key(row)),
-			table_bound(row->reads, row->reads_unknown, row->hits), table_bound(row->writes, row->writes_unknown, row->hits),
-			model_function(model, row), model_place(model, row->loc),
-			model_module(model, row->loc)},
-		.full = model_full(model, row),
-		.raw = row};
-	model_row_place(out, row->loc);
+	*out = (struct view_row){.cells = {text_format("%zu", model->is_reversed ? model->n_rows - i : i + 1)},
+		.full = model_full(model, row)};
+	row_fill(model, row, out);
 }
 
 const struct view view_functions = {

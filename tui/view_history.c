@@ -6,10 +6,10 @@
 
 static const struct view_column columns[] = {
 	{.name = "time", .is_number = true},
-	{.name = "tid", .is_number = true, .importance = 3},
+	{.shared = &table_columns[COLUMN_TID], .importance = 3},
 	{.name = "value written", .is_flexible = true},
 	{.name = "before", .is_flexible = true, .importance = 2},
-	{.name = "function", .is_flexible = true, .importance = 1},
+	{.shared = &table_columns[COLUMN_FUNCTION], .is_flexible = true, .importance = 1},
 	{.name = "line", .is_flexible = true, .importance = 4},
 };
 

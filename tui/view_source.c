@@ -8,8 +8,8 @@
 #define TAB 8
 
 static const struct view_column columns[] = {
-	{.name = "hits", .is_number = true},
-	{.name = "share", .is_number = true, .importance = 2},
+	{.shared = &table_columns[COLUMN_HITS]},
+	{.shared = &table_columns[COLUMN_SHARE], .importance = 2},
 	{.name = "", .importance = 3},
 	{.name = "line", .is_number = true, .importance = 1},
 	{.name = "code", .is_flexible = true, .is_cut_last = true},

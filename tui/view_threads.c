@@ -3,15 +3,17 @@
 
 #include <stdlib.h>
 
+#define THREAD_NAME 7 /* of the columns */
+
 static const struct view_column columns[] = {
-	{.name = "", .importance = 3},
-	{.name = "share", .is_number = true, .importance = 1},
-	{.name = "hits", .is_number = true},
-	{.name = "rate", .is_number = true, .importance = 4},
-	{.name = "reads", .is_number = true, .importance = 5},
-	{.name = "writes", .is_number = true, .importance = 5},
-	{.name = "tid", .is_number = true},
-	{.name = "thread", .is_flexible = true, .importance = 2},
+	{.name = "", .text = column_bar, .importance = 3},
+	{.shared = &table_columns[COLUMN_SHARE], .importance = 1},
+	{.shared = &table_columns[COLUMN_HITS]},
+	{.name = "rate", .is_number = true, .text = column_rate, .importance = 4},
+	{.shared = &table_columns[COLUMN_READS], .importance = 5},
+	{.shared = &table_columns[COLUMN_WRITES], .importance = 5},
+	{.shared = &table_columns[COLUMN_TID]},
+	[THREAD_NAME] = {.name = "thread", .is_flexible = true, .importance = 2},
 };
 
 static uint64_t key(const struct row *row)
@@ -21,9 +23,7 @@ static uint64_t key(const struct row *row)
 
 static void build(struct model *model, const struct report *report)
 {
-	model->raw = model_rows(model, report, GROUP_THREAD, &model->n_raw);
-	model->n_rows = model->n_raw;
-	model->rows = mem_new(model->n_rows, sizeof(*model->rows));
+	rows_of_group(model, report, GROUP_THREAD);
 }
 
 static char *thread_name(const struct model *model, const struct row *row)
@@ -43,13 +43,9 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	char *name = thread_name(model, row);
 
 	(void)report;
-	*out = (struct view_row){
-		.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8), text_format("%.1f%%", row->share * 100),
-			model_count(row->hits, true), model_rate(model, key(row)),
-			table_bound(row->reads, row->reads_unknown, row->hits), table_bound(row->writes, row->writes_unknown, row->hits),
-			text_format("%d", row->tid), name},
-		.full = text_format("thread %d of process %d: %s", row->tid, row->pid, name),
-		.raw = row};
+	*out = (struct view_row){.cells = {[THREAD_NAME] = name},
+		.full = text_format("thread %d of process %d: %s", row->tid, row->pid, name)};
+	row_fill(model, row, out);
 }
 
 const struct view view_threads = {

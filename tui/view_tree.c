@@ -8,15 +8,17 @@
 #define FOLD_SHARE 0.01
 #define INDENT_MAX 40 /* deeper nodes stand below each other */
 
+#define NODE_NAME 5 /* of the columns */
+
 static const struct view_column columns[] = {
-	{.name = "", .importance = 3},
-	{.name = "share", .is_number = true, .importance = 1},
-	{.name = "hits", .is_number = true},
-	{.name = "reads", .is_number = true, .importance = 5},
-	{.name = "writes", .is_number = true, .importance = 5},
-	{.name = "call path", .is_flexible = true},
-	{.name = "line", .is_flexible = true, .importance = 6},
-	{.name = "module", .is_flexible = true, .importance = 7},
+	{.name = "", .text = column_bar, .importance = 3},
+	{.shared = &table_columns[COLUMN_SHARE], .importance = 1},
+	{.shared = &table_columns[COLUMN_HITS]},
+	{.shared = &table_columns[COLUMN_READS], .importance = 5},
+	{.shared = &table_columns[COLUMN_WRITES], .importance = 5},
+	[NODE_NAME] = {.name = "call path", .is_flexible = true},
+	{.name = "line", .text = column_place, .is_flexible = true, .importance = 6},
+	{.shared = &table_columns[COLUMN_MODULE], .is_flexible = true, .importance = 7},
 };
 
 /* A node from sample to sample: the functions down to it. */
@@ -100,14 +102,9 @@ static void format(struct model *model, const struct report *report, size_t i, s
 	(void)report;
 	*out = (struct view_row){.fold_key = has_children(model, i) ? node_key(model, row) : 0,
 		.is_folded = row->is_closed,
-		.cells = {cell_bar(row->share, BAR_WIDTH, model->is_utf8),
-					 text_format("%.1f%%", row->share * 100), model_count(row->hits, true),
-					 table_bound(row->reads, row->reads_unknown, row->hits),
-					 table_bound(row->writes, row->writes_unknown, row->hits), node_name(model, i),
-					 model_place(model, row->loc), model_module(model, row->loc)},
-		.full = model_full(model, row),
-		.raw = row};
-	model_row_place(out, row->loc);
+		.cells = {[NODE_NAME] = node_name(model, i)},
+		.full = model_full(model, row)};
+	row_fill(model, row, out);
 }
 
 const struct view view_callers = {

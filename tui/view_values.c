@@ -8,8 +8,8 @@
 static const struct view_column columns[] = {
 	{.name = "#", .is_number = true, .importance = 6},
 	{.name = "", .importance = 3},
-	{.name = "share", .is_number = true, .importance = 1},
-	{.name = "writes", .is_number = true},
+	{.shared = &table_columns[COLUMN_SHARE], .importance = 1},
+	{.shared = &table_columns[COLUMN_WRITES]},
 	{.name = "value written", .is_flexible = true},
 };
 

@@ -6,13 +6,13 @@
 
 static const struct view_column columns[] = {
 	{.name = "#", .is_number = true, .importance = 6},
-	{.name = "watch", .is_flexible = true},
+	{.shared = &table_columns[COLUMN_WATCH], .is_flexible = true},
 	{.name = "access", .importance = 4},
-	{.name = "hits", .is_number = true},
+	{.shared = &table_columns[COLUMN_HITS]},
 	{.name = "rate", .is_number = true, .importance = 1},
 	{.name = "", .importance = 3},
-	{.name = "reads", .is_number = true, .importance = 5},
-	{.name = "writes", .is_number = true, .importance = 5},
+	{.shared = &table_columns[COLUMN_READS], .importance = 5},
+	{.shared = &table_columns[COLUMN_WRITES], .importance = 5},
 	{.name = "state", .importance = 2},
 	{.name = "address", .importance = 7},
 	{.name = "object", .is_flexible = true, .importance = 8},
@@ -37,12 +37,11 @@ static void format(struct model *model, const struct report *report, size_t i, s
 		.cells = {text_format("%zu", i + 1), name, text_copy(watch->access), model_count(sample->hits, true),
 			sample->has_rate ? text_format("%.0f/s", sample->rate) : text_copy("-"),
 			cell_graph(sample->history, sample->n_history, model->is_utf8),
-			table_bound(sample->totals.reads, sample->totals.reads_unknown, sample->totals.hits),
-			table_bound(sample->totals.writes, sample->totals.writes_unknown, sample->totals.hits),
-			cell_safe(watch->state, model->is_utf8),
+			NULL, NULL, cell_safe(watch->state, model->is_utf8),
 			watch->len ? text_format("%s/%" PRIu64, report_address(watch, address), watch->len) : text_copy("-"), object},
 		.full = text_format("%s  %s", name, object),
 		.is_hot = i == model->watch};
+	row_fill(model, &sample->totals, out); /* reads and writes */
 }
 
 const struct view view_watches = {

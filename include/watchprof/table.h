@@ -33,6 +33,7 @@ struct column {
 	bool is_number; /* right-aligned for people */
 };
 
+extern const struct column table_columns[N_COLUMNS];
 const struct column *table_column(enum column_id id);
 
 /* What the numbers in rows stand for. */
@@ -48,6 +49,9 @@ char *table_bound(uint64_t count, uint64_t unknown, uint64_t hits);
 /* The text of one cell, not escaped, owned by the caller. What is not known is "-"; reads and writes are lower
  * bounds where COLUMN_UNKNOWN is not 0; share is a fraction with four digits, as in 0.6667. */
 char *table_cell(enum column_id id, const struct row *row, const struct naming *naming);
+
+/* The same for people: escaped, shares in percent, reads and writes as table_bound() has them. */
+char *table_people_cell(enum column_id id, const struct row *row, const struct naming *naming);
 
 /* The call path of a row, innermost function first: "f < g < main < [truncated]"; not escaped, owned
  * by the caller. */

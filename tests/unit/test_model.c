@@ -242,6 +242,29 @@ static void test_golden(void **state)
 	}
 }
 
+/* So are the pages that stand in place of a view. */
+static void test_pages_at_every_size(void **state)
+{
+	static const struct {
+		const char *name, *keys;
+	} pages[] = {{"help-page", "?"}, {"details-page", "\t\r"}, {"log-page", "o"}, {"picker-page", "+stat"}};
+	static const int fd = 77;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(pages); i++) {
+		struct report report;
+		struct model *model = model_filled(i % 2, &report);
+
+		report.output_fd = &fd;
+		type(model, &report, pages[i / 2].keys);
+		for (int k = 0; k < 9 && model_is_waiting(model); k++)
+			model_update(model, &report, 2 * SECOND);
+		assert_golden_sizes(pages[i / 2].name, i % 2, model, &report);
+		model_free(model);
+		fixture_free(&report);
+	}
+}
+
 static void test_pages(void **state)
 {
 	struct report report;
@@ -945,6 +968,7 @@ int main(void)
 		cmocka_unit_test(test_picker),
 		cmocka_unit_test(test_unfold),
 		cmocka_unit_test(test_fold_back),
+		cmocka_unit_test(test_pages_at_every_size),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_no_watch),
 		cmocka_unit_test(test_prompt),
