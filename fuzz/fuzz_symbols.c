@@ -1,19 +1,14 @@
 /* fuzz_symbols takes bytes as the file of a program, and as the package (.dwp) of what was split off from it, and
- * asks it everything that symbols.h can be asked about a file. With libFuzzer it is the target (make fuzz); else its main() gives it files, cut off and
- * changed in places that follow from a number, so that a failure comes again. */
+ * asks it everything that symbols.h can be asked about a file. */
+#include "fuzz.h"
 #include "watchprof/profile.h"
 #include "watchprof/symbols.h"
 #include "watchprof/util.h"
 #include "watchprof/watch.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void resolve(struct symbols *symbols, const char *text)
 {
@@ -79,58 +74,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	close(fd);
 	return 0;
 }
-
-#ifndef FUZZER
-#define CHANGES 64
-
-static uint32_t random_next(uint32_t *seed)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return *seed >> 8;
-}
-
-/* The file as it is, then its beginnings, then with bytes changed in its headers or anywhere. */
-static void replay(const uint8_t *bytes, size_t size)
-{
-	uint8_t *copy = mem_new(size + 1, 1);
-	uint32_t seed = 1;
-
-	LLVMFuzzerTestOneInput(bytes, size);
-	for (size_t i = 0; i < CHANGES; i++)
-		LLVMFuzzerTestOneInput(bytes, size * i / CHANGES);
-	for (size_t i = 0; i < CHANGES && size; i++) {
-		size_t range = i % 2 || size < 1024 ? size : 1024;
-
-		memcpy(copy, bytes, size);
-		for (unsigned n = 1U << i % 8; n; n--)
-			copy[random_next(&seed) % range] = (uint8_t)random_next(&seed);
-		LLVMFuzzerTestOneInput(copy, size);
-	}
-	free(copy);
-}
-
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int fd = open(argv[i], O_RDONLY | O_CLOEXEC);
-		struct stat st;
-		void *bytes;
-
-		if (fd < 0 || fstat(fd, &st)) {
-			perror(argv[i]);
-			return 1;
-		}
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (bytes == MAP_FAILED) {
-			perror(argv[i]);
-			return 1;
-		}
-		printf("%s\n", argv[i]);
-		fflush(stdout);
-		replay(bytes, (size_t)st.st_size);
-		munmap(bytes, (size_t)st.st_size);
-		close(fd);
-	}
-	return 0;
-}
-#endif

@@ -1,12 +1,11 @@
-/* fuzz_trace takes bytes as a binary trace and decodes them in both forms: libFuzzer's target (make fuzz-trace).
- * Its seeds are traces that the program itself has made. */
+/* fuzz_trace takes bytes as a binary trace and decodes them in both forms. Its seeds are
+ * traces that the program itself has made. */
+#include "fuzz.h"
 #include "watchprof/trace.h"
 #include "watchprof/util.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

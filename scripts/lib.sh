@@ -43,7 +43,7 @@ step() {
 apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-dev libncurses-dev
 	libjson-c-dev libiberty-dev libzydis-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
 apt_test="libcmocka-dev clang llvm gdb jq tmux screen python3 procps util-linux mandoc groff xz-utils
-	dpkg-dev debhelper lintian debootstrap lcov clang-tidy
+	dpkg-dev debhelper lintian debootstrap clang-tidy
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 	python3-jsonschema chromium
 	redis-server python3.11 libc6-dbg libdebuginfod1 python3.11-dbg libkrb5-dbg dwz golang-go rustc g++ musl-tools"
