@@ -451,6 +451,52 @@ static void test_exits(void **state)
 	}
 }
 
+/* What goes beside the report. */
+static void test_traces_and_control(void **state)
+{
+	static const char *const words[] = {"--trace=t", "--trace-format=binary", "--trace-stack", "--flight=2M", "--control=s",
+		"-f", "-e", "x", "true", NULL};
+	static const char *const decoding[] = {"--decode=t", "--trace-format=json", NULL};
+	struct line line = line_of(words), decode_line = line_of(decoding);
+	struct options options = parsed(&line);
+
+	(void)state;
+	assert_true(options.is_traced && options.trace_stack && options.is_followed);
+	assert_string_equal(options.trace_path, "t");
+	assert_int_equal(options.flight, 2 << 20);
+	assert_string_equal(options.control, "s");
+	options_fini(&options);
+	options = parsed(&decode_line);
+	assert_string_equal(options.decode, "t");
+	options_fini(&options);
+}
+
+static void test_what_does_not_fit_together(void **state)
+{
+	static const struct {
+		const char *words[8];
+		const char *reason;
+	} cases[] = {
+		{{"--debug-dir=", "-e", "x", "true"}, "an empty name of a directory"},
+		{{"--trace=", "-e", "x", "true"}, "an empty file name"},
+		{{"--control=", "-e", "x", "true"}, "an empty file name"},
+		{{"--flight=1", "--trace=t", "-e", "x", "true"}, "is not a size"},
+		{{"--flight=64K", "-e", "x", "true"}, "Give --trace=FILE as well"},
+		{{"--trace-stack", "-e", "x", "true"}, "give --trace as well"},
+		{{"--trace", "--trace-format=binary", "-e", "x", "true"}, "with --trace=FILE"},
+		{{"--report=tsv", "--report=json", "-e", "x", "true"}, "two reports on the standard output"},
+		{{"--report=tsv", "-o", "a", "--report=json", "-o", "a", "true"}, "two reports in one file"},
+		{{"--stdin=/dev/null", "-p", "1", "-e", "x"}, "--stdin is for a launched COMMAND"},
+		{{"--stdout=out", "-p", "1", "-e", "x"}, "--stdout is for a launched COMMAND"},
+	};
+	int failures = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		failures += refusal_check(cases[i].words, cases[i].reason);
+	assert_int_equal(failures, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +515,8 @@ int main(void)
 		cmocka_unit_test(test_list_vars),
 		cmocka_unit_test(test_self_test),
 		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_traces_and_control),
+		cmocka_unit_test(test_what_does_not_fit_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1029,6 +1029,59 @@ static void test_totals(void **state)
 	profile_free(profile);
 }
 
+/* Functions that come each in front of the former ones: the order of rows stays that of names. */
+#define DESCENDING 3000
+
+static void locate_descending(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)
+{
+	static char name[16];
+
+	(void)context;
+	(void)pid;
+	(void)image;
+	snprintf(name, sizeof(name), "f%08lu", (unsigned long)(DESCENDING - (addr - 0x10000) / FUNCTION_BYTES));
+	*out = (struct loc){.addr = addr, .function = name, .module = "/bin/prog"};
+}
+
+static void test_order_of_many(void **state)
+{
+	struct profile *profile = profile_new(DESCENDING, locate_descending, NULL);
+	struct query query = {.group = GROUP_FUNCTION, .sort = SORT_NAME};
+	struct row *rows;
+	size_t n;
+
+	(void)state;
+	for (unsigned i = 0; i < DESCENDING; i++)
+		add(profile, 1, 1, HIT_WRITE, 1, (const uint64_t[]){at(i, 1), 0});
+	rows = profile_rows(profile, &query, &n);
+	assert_int_equal(n, DESCENDING);
+	for (size_t i = 1; i < n; i++)
+		assert_true(strcmp(rows[i - 1].loc->function, rows[i].loc->function) < 0);
+	free(rows);
+	profile_free(profile);
+}
+
+/* What is asked of single hits, addresses and processes. */
+static void test_questions(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct hit entry = hit_of(1, HIT_WRITE, 1, (const uint64_t[]){0x10000 + FUNCTION_BYTES, at(5, 2), 0});
+	struct hit inside = hit_of(1, HIT_WRITE, 1, (const uint64_t[]){at(1, 3), at(0, 1), 0});
+
+	(void)state;
+	assert_string_equal(profile_function(profile, &inside), "f");
+	/* It trapped at the first instruction of f: the call in g made the access. */
+	assert_string_equal(profile_function(profile, &entry), "g");
+	assert_int_equal(profile_hits(profile), 0);
+	profile_add(profile, &inside);
+	profile_add(profile, &inside);
+	assert_int_equal(profile_process_hits(profile, 100), 2);
+	assert_int_equal(profile_process_hits(profile, 101), 0);
+	assert_string_equal(profile_find(profile, 1, at(1, 3) - 1)->function, "f");
+	assert_null(profile_find(profile, 2, at(1, 3) - 1));
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1061,6 +1114,8 @@ int main(void)
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_neighbours_in_the_tables),
 		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_order_of_many),
+		cmocka_unit_test(test_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

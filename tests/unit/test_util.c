@@ -356,6 +356,27 @@ static void test_clock(void **state)
 	assert_true(before > 0 && after >= before && after - before < 60 * NS_PER_S);
 }
 
+/* As execvp(3) finds commands: by PATH, where an empty entry is this directory; a slash needs none. */
+static void test_path_search(void **state)
+{
+	char *old = text_copy(getenv("PATH")), *found;
+
+	(void)state;
+	setenv("PATH", "/nonexistent::/bin", 1);
+	found = path_search("sh");
+	assert_string_equal(found, "/bin/sh");
+	free(found);
+	found = path_search("./a/b");
+	assert_string_equal(found, "./a/b");
+	free(found);
+	assert_null(path_search("no-such-command"));
+	assert_null(path_search(""));
+	unsetenv("PATH");
+	assert_null(path_search("sh"));
+	setenv("PATH", old, 1);
+	free(old);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_path_search),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,6 +301,45 @@ static void test_unknown(void **state)
 	values_free(values);
 }
 
+/* What a watch held before and after a hit; of another watch nothing is known. */
+static void test_pair(void **state)
+{
+	struct values *values = values_new();
+	struct hit one = {.watches = 1, .pid = 5, .tid = 6, .kind = HIT_WRITE, .kinds = {HIT_WRITE}, .n_values = 1};
+	struct value from, to;
+	uint32_t held;
+
+	(void)state;
+	one.values[0] = (struct hit_value){.watch = 0, .len = 4, .bytes = {9}};
+	values_pair(values, &one, 0, &from, &to);
+	assert_int_equal(from.len, 0);
+	assert_int_equal(to.len, 4);
+	hit(values, 5, HIT_WRITE, 8);
+	values_pair(values, &one, 0, &from, &to);
+	memcpy(&held, from.bytes, sizeof(held));
+	assert_int_equal(held, 8);
+	memcpy(&held, to.bytes, sizeof(held));
+	assert_int_equal(held, 9);
+	values_pair(values, &one, 1, &from, &to);
+	assert_int_equal(from.len + to.len, 0);
+	values_free(values);
+}
+
+/* Of the other watches all stays known. */
+static void test_unknown_of_one(void **state)
+{
+	struct values *values = values_new();
+	const uint32_t one = 1;
+
+	(void)state;
+	values_start(values, 0, 5, &one, sizeof(one));
+	values_start(values, 1, 5, &one, sizeof(one));
+	values_unknown(values, 1);
+	hit(values, 5, HIT_WRITE, 2);
+	assert_int_equal(stats_of(values).changed, 1);
+	values_free(values);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -315,6 +354,8 @@ int main(void)
 		cmocka_unit_test(test_top_is_bounded),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_pair),
+		cmocka_unit_test(test_unknown_of_one),
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_bit_field),
 	};
