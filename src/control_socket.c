@@ -115,7 +115,7 @@ struct control_socket *control_socket_open(const char *path, struct err *err)
 			sizeof(address.sun_path) - 1, path);
 		return NULL;
 	}
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (place_clear(&address, err))
 		return NULL;
 	fd = listen_at(&address);

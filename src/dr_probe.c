@@ -54,15 +54,18 @@ static int probe_arm(pid_t child, const volatile uint64_t *dummy)
 	return result ? result : sys_debugreg_set(child, 7, image.dr7);
 }
 
-/* Run the armed child to its end; how many hits it had. */
+/* Run the child to its end; how many hits it had, or a negative errno. One that cannot be let run is ended. */
 static int probe_count(pid_t child)
 {
-	int status, hits = 0;
+	int status, hits = 0, failure;
 
+	failure = sys_cont(child, 0);
+	if (failure)
+		sys_kill(child, SIGKILL);
 	while (child_stop(child, &status) == 0) {
 		siginfo_t info = {0};
 		uint64_t dr6 = 0;
-		int sig = status >> 16 ? 0 : WSTOPSIG(status);
+		int sig = status >> 16 ? 0 : WSTOPSIG(status), result;
 
 		if (sig == SIGTRAP && sys_siginfo_get(child, &info) == 0 && info.si_code == TRAP_HWBKPT &&
 			sys_debugreg_get(child, 6, &dr6) == 0 && (dr6 & DR6_SLOT_BITS) == 1) {
@@ -70,9 +73,13 @@ static int probe_count(pid_t child)
 			hits++;
 			sig = 0;
 		}
-		sys_cont(child, sig);
+		result = sys_cont(child, sig);
+		if (result && result != -ESRCH) {
+			failure = result;
+			sys_kill(child, SIGKILL);
+		}
 	}
-	return hits;
+	return failure ? failure : hits;
 }
 
 static int refused(int failure, const char *what, struct err *err)
@@ -122,12 +129,14 @@ int dr_probe(struct err *err)
 		child_stop(child, &status);
 		return refused(-result, "seize", err);
 	}
-	sys_interrupt(child);
-	result = child_stop(child, &status) ? -ESRCH : probe_arm(child, &dummy);
+	result = sys_interrupt(child);
+	if (result == 0)
+		result = child_stop(child, &status) ? -ESRCH : probe_arm(child, &dummy);
 	if (result == 0 && write(go[1], "", 1) != 1)
 		result = -errno;
 	close(go[1]);
-	sys_cont(child, 0);
 	hits = probe_count(child);
+	if (result == 0 && hits < 0)
+		return refused(-hits, "cont", err);
 	return result ? refused(-result, "set", err) : verdict(hits, err);
 }

@@ -103,7 +103,7 @@ static int number_parse(const char *watch, const char *text, struct filter *filt
 	const char *operand;
 
 	for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
-		if (strncmp(text, operators[i].text, strlen(operators[i].text)))
+		if (strncmp(text, operators[i].text, strlen(operators[i].text)) != 0)
 			continue;
 		filter->operator = operators[i].operator;
 		operand = text + strlen(operators[i].text);
@@ -117,7 +117,7 @@ static int filter_parse(const char *watch, const char *text, struct filter *filt
 	size_t len = strcspn(text, "=!<>");
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (strlen(words[i].word) != len || strncmp(words[i].word, text, len))
+		if (strlen(words[i].word) != len || strncmp(words[i].word, text, len) != 0)
 			continue;
 		*filter = (struct filter){.kind = words[i].kind};
 		text += len;
@@ -190,7 +190,7 @@ static bool constant_find(const char *name, const struct value_type *type, struc
 	for (size_t i = 0; type && type->kind == VALUE_ENUM && i < type->n_names; i++) {
 		int64_t number = type->names[i].value;
 
-		if (strcmp(type->names[i].name, name))
+		if (strcmp(type->names[i].name, name) != 0)
 			continue;
 		*out = (struct value_number){.is_negative = number < 0,
 			.size = number < 0 ? -(uint64_t)number : (uint64_t)number};

@@ -131,7 +131,7 @@ static void install(
 	*former = (struct former){
 		session->own.watches[i], session->own.n_watches, session->watches[i].cleared_ns};
 	/* One that comes again goes on. */
-	if (i < session->own.n_watches && strcmp(session->own.watches[i].text, watch->text)) {
+	if (i < session->own.n_watches && strcmp(session->own.watches[i].text, watch->text) != 0) {
 		values_forget(session->values, (unsigned)i);
 		value_type_fini(&session->watches[i].type);
 		session->watches[i].filtered = 0;

@@ -48,7 +48,7 @@ struct stack_reader *stack_reader_new(void)
 {
 	struct stack_reader *reader = mem_new(1, sizeof(*reader));
 
-	reader->cap = 4 * LEN_FIRST;
+	reader->cap = 4 * (size_t)LEN_FIRST;
 	reader->bytes = mem_new(reader->cap, 1);
 	return reader;
 }

@@ -149,7 +149,7 @@ const char *symbols_build_id(struct symbols *symbols)
 		return NULL;
 	symbols->build_id = mem_new(2 * (size_t)len + 1, 1);
 	for (int i = 0; i < len; i++)
-		snprintf(symbols->build_id + 2 * i, 3, "%02x", bits[i]);
+		snprintf(symbols->build_id + 2 * (size_t)i, 3, "%02x", bits[i]);
 	return symbols->build_id;
 }
 

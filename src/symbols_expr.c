@@ -69,7 +69,7 @@ static int pointer_read(struct place *place, uint64_t *value)
 /* Follow a pointer or reference, whose value must be an address that can be read. */
 static int pointer_follow(struct place *place)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	char byte;
 
 	if (pointer_read(place, &value))

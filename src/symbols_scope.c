@@ -103,7 +103,7 @@ static void version_take(Elf *elf, const struct versions *versions, int symbol, 
 /* The next definition that a module exports under a name, from symbol *i + 1 on. */
 static bool exported_next(Dwfl_Module *module, const char *name, int *i, struct definition *out)
 {
-	GElf_Addr bias;
+	GElf_Addr bias = 0;
 	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
 	GElf_Shdr header;
 	Elf_Scn *section = section_of(elf, SHT_DYNSYM, &header);

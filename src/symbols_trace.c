@@ -39,7 +39,7 @@ static int module_each(
 	(void)userdata;
 	(void)base;
 	for (int i = 0; i < len && i < 64; i++)
-		snprintf(text + 2 * i, 3, "%02x", bits[i]);
+		snprintf(text + 2 * (size_t)i, 3, "%02x", bits[i]);
 	walk->each(walk->context, name, text[0] ? text : NULL);
 	return DWARF_CB_OK;
 }

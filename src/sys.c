@@ -386,10 +386,10 @@ close_go:
 
 void sys_launch_go(struct launch *launch)
 {
-	if (write(launch->go_fd, "", 1) < 0)
-		close(launch->go_fd); /* the child has died: the wait tells */
-	else
-		close(launch->go_fd);
+	ssize_t n = write(launch->go_fd, "", 1);
+
+	(void)n; /* where the child has died, the wait tells */
+	close(launch->go_fd);
 	launch->go_fd = -1;
 }
 

@@ -229,7 +229,7 @@ static char *chars_text(const struct value *value)
 			text[n++] = '\\';
 		text[n++] = *at;
 	}
-	strcpy(text + n, has_more ? "\"..." : "\"");
+	memcpy(text + n, has_more ? "\"..." : "\"", has_more ? sizeof("\"...") : sizeof("\""));
 	free(escaped);
 	return text;
 }

@@ -94,6 +94,9 @@ static void test_refuses(void **state)
 		{FAKE_DR_SET, 2, ENOSPC, 0, -1, ERR_FAILED, "in use by another tool"},
 		{FAKE_DR_SET, 1, EIO, 0, -1, ERR_NO_ENGINE, "set: Input/output error"},
 		{FAKE_DR_SET, 2, EINVAL, 0, -1, ERR_NO_ENGINE, "set: Invalid argument"},
+		{FAKE_INTERRUPT, 1, EPERM, 0, -1, ERR_NO_ENGINE, "set: Operation not permitted"},
+		{FAKE_CONT, 1, EPERM, 0, -1, ERR_NO_ENGINE, "cont: Operation not permitted"},
+		{FAKE_CONT, 2, EPERM, 2, -1, ERR_NO_ENGINE, "cont: Operation not permitted"},
 	};
 
 	(void)state;
