@@ -44,8 +44,9 @@ void session_zero(struct session *session)
 	session->was_paused = true;
 }
 
-int session_trace(struct session *session, bool on, struct err *err)
+int session_trace(struct session *session, bool on, const char *path, struct err *err)
 {
+	(void)path;
 	return session_pause(session, on, err);
 }
 

@@ -519,14 +519,29 @@ bool space_will_shut(const struct arming *arming, uint64_t addr, uint64_t len)
 	return false;
 }
 
+/* For calls in a thread of the space, whether there is an agent or not. */
+static struct inject_site space_site(const struct space *space)
+{
+	struct inject_site site;
+
+	if (space->agent)
+		return *agent_site(space->agent);
+	inject_site_find(space->pid, space->memory_fd, &site);
+	return site;
+}
+
 int space_rseq_withdraw(const struct space *space, pid_t tid, int *status, struct sys_rseq *former)
 {
-	return rseq_withdraw(tid, status, inject_find_syscall(space->pid, space->memory_fd), space->memory_fd, former);
+	const struct inject_site site = space_site(space);
+
+	return rseq_withdraw(tid, status, &site, former);
 }
 
 int space_rseq_restore(const struct space *space, pid_t tid, int *status, const struct sys_rseq *former)
 {
-	return rseq_restore(tid, status, inject_find_syscall(space->pid, space->memory_fd), space->memory_fd, former);
+	const struct inject_site site = space_site(space);
+
+	return rseq_restore(tid, status, &site, former);
 }
 
 /* Open what is not watched any more, shut what is watched now. Without an agent there is neither. */
