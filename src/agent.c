@@ -206,13 +206,12 @@ static int fail(const struct agent *agent, const char *what, int failure, struct
 /* What can be told before the process is touched. */
 static int process_judge(const struct agent *agent, pid_t tid, struct err *err)
 {
-	struct procfs_status status;
 	struct user_regs_struct regs;
 	int failure = sys_regs_get(tid, &regs);
 
 	if (failure)
 		return fail(agent, "a look at its registers", failure, err);
-	if (procfs_status(tid, &status) && status.seccomp)
+	if (procfs_is_filtered(tid))
 		return err_set(err,
 			"cannot watch process %d by its pages: its system calls are filtered "
 			"(seccomp), "

@@ -303,6 +303,15 @@ static int process_arm(struct engine *engine, struct process *process, const str
 	return 0;
 }
 
+/* Nobody is spared: calls that threads sleep in are begun again. */
+static void spare_nobody(struct engine *engine)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread)))
+		thread_mark(thread)->is_spared = false;
+}
+
 static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming *arming, struct err *err)
 {
 	struct process *process = process_find(engine, pid);
@@ -312,6 +321,9 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
+	/* A call that was made when pages were open has its buffers there, maybe. It begins again. */
+	if (!arming->is_limit || !arming->off)
+		spare_nobody(engine);
 	space_threads_stop(engine, process->space);
 	result = process_arm(engine, process, arming, err);
 	if (result == 0 && arming->stopped)
@@ -674,15 +686,6 @@ static void rseqs_restore(struct engine *engine)
 		if (thread_is_stopped(thread))
 			page_rseq_restore(process_find(engine, thread_pid(thread)), thread);
 	}
-}
-
-/* Nobody is spared: calls that threads sleep in are begun again when they are let go. */
-static void spare_nobody(struct engine *engine)
-{
-	struct thread *thread = NULL;
-
-	while ((thread = tracees_first(engine->tracees, thread)))
-		thread_mark(thread)->is_spared = false;
 }
 
 static bool is_any_bounced(const struct engine *engine)

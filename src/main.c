@@ -67,8 +67,8 @@ static const struct engine_ops *engine_choose(const struct options *options)
 
 	if (options->engine == ENGINE_PAGE)
 		return &engine_page;
-	if (options->engine == ENGINE_DR || engine_dr.probe(&err) == 0 || err.status != ERR_NO_ENGINE)
-		return &engine_dr;
+	if (options->engine == ENGINE_DR || engine_dr.probe(&err) == 0 || err.status != ERR_NO_ENGINE || engine_page.probe(&err))
+		return &engine_dr; /* which says why, if it does not work */
 	fputs("watchprof: debug registers do not fire here: the page engine is used, which is slower for all that lies near "
 	      "the variable (see ENGINES in the manual page)\n", stderr);
 	return &engine_page;

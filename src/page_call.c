@@ -7,6 +7,7 @@
 #include "watchprof/hit.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
+#include "watchprof/syscall_restart.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
@@ -193,6 +194,8 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	struct page_thread *own = page_thread(engine, thread);
 
 	own->is_in_call = thread_mark(thread)->is_spared = false;
+	if (result == -EINTR)
+		syscall_restart(own->tid); /* our interrupt; or a signal, and then the kernel sees to it */
 	bounce_end(process->space, own, result);
 	call_shut(engine, own);
 	if (!space_is_watched(process->space))

@@ -37,9 +37,10 @@ int page_check(pid_t pid, struct err *err)
 {
 	struct procfs_status status;
 
-	if (procfs_status(pid, &status) && status.seccomp)
+	/* Where we have the same filters it has been tried (page_probe()). */
+	if (procfs_is_filtered(pid) && procfs_status(pid, &status))
 		return err_set(err,
-			"process %d (%s) has a filter of system calls (seccomp), which may end it for the calls that the page engine "
+			"process %d (%s) has a filter of system calls of its own (seccomp), which may end it for the calls that the page engine "
 			"makes in it: use --engine=dr on a machine whose debug registers fire",
 			(int)pid, status.name);
 	if (has_ring(pid))

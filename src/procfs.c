@@ -40,6 +40,7 @@ static void status_line(const char *line, struct procfs_status *out)
 	sscanf(line, "SigIgn:\t%" SCNx64, &out->ignored);
 	sscanf(line, "SigCgt:\t%" SCNx64, &out->caught);
 	sscanf(line, "Seccomp:\t%d", &out->seccomp);
+	sscanf(line, "Seccomp_filters:\t%d", &out->filters);
 }
 
 bool procfs_status(pid_t tid, struct procfs_status *out)
@@ -76,6 +77,14 @@ int procfs_processor(pid_t tid)
 	for (int field = 2; at && field < STAT_PROCESSOR; field++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, "%d", &processor) == 1 ? processor : -1;
+}
+
+bool procfs_is_filtered(pid_t pid)
+{
+	struct procfs_status status, own;
+
+	return procfs_status(pid, &status) && status.seccomp && procfs_status(getpid(), &own) &&
+		(own.seccomp != status.seccomp || own.filters != status.filters);
 }
 
 pid_t *procfs_threads(pid_t pid, size_t *n)

@@ -17,6 +17,7 @@ struct procfs_status {
 	uint64_t pending;	 /* signals waiting for the thread or its process: bit n-1 */
 	uint64_t blocked, ignored, caught;
 	int seccomp; /* 0: its system calls are not filtered */
+	int filters; /* how many filters of them there are; a child has its parent's */
 	char name[64]; /* comm; not escaped */
 };
 
@@ -25,6 +26,9 @@ bool procfs_status(pid_t tid, struct procfs_status *out);
 
 /* The processor that a thread runs on, or ran on last; -1: not known. */
 int procfs_processor(pid_t tid);
+
+/* Has the process filters of system calls (seccomp) that we have not? (In a container we have the same.) */
+bool procfs_is_filtered(pid_t pid);
 
 /* The threads of a process now: an array the caller frees, its length in *n; NULL and 0 if
  * the process is gone. */

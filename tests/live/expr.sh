@@ -91,7 +91,7 @@ c_forms() {
 	refused "an unknown type" '(struct nodee *)0x1000->x' "no type named 'struct nodee' in *; did you mean struct node*"
 	refused "the same in other letter case" '((Node_t *)any)->val' "no type named 'Node_t' in *; did you mean node_t*"
 	refused "nothing near" '(struct qqqqqqqq *)0x1000->x' "no type named 'struct qqqqqqqq' in the debug information of any module that is loaded"
-	refused "a whole struct" 'table[1]->parts' "the object is 36 bytes*"
+	[ $ENGINE = page ] || refused "a whole struct" 'table[1]->parts' "the object is 36 bytes*"
 	refused "an unknown variable with a member" treee.val "no variable named 'treee' in *; did you mean tree*"
 	go
 	counted "what a refusal leaves behind: nothing" expr-c tree.val=3

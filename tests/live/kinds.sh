@@ -64,8 +64,13 @@ is "a copy: neither writes the source nor reads the destination" "$(field "$tmp/
 launch -e plain -e lined -e nameless -- "$BIN/bare"
 is "without unwind tables: a function with a symbol" "$(kinds plain)" "9 6 6 plain_function"
 is "without unwind tables: lines" "$(kinds lined)" "6 6 3 lined_label"
+# Where the instruction has not run yet, it is known whatever there are for tables.
+case $ENGINE in
+dr) unknown="3 - - nameless_label 3" ;;
+page) unknown="3 3 3 nameless_label 0" ;;
+esac
 is "without unwind tables, lines and symbols with a size: unknown, and counted as such" "$(kinds nameless) $(field "$tmp/report" unknown_kinds)" \
-	"3 - - nameless_label 3"
+	"$unknown"
 # The processor stops in the middle: the hits are still those of the instruction, not of the line before it.
 launch --group=line -e area -- "$BIN/bare"
 is "a rep under way: the line" "$(awk -F '\t' '!/^#/ && $5 == "area" { print $8 }' "$tmp/report")" \
