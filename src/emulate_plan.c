@@ -11,6 +11,7 @@
 #define WORD	   8
 #define CACHE_LINE 64
 #define LOOSE_BYTES (16U << 10)
+#define XSAVE_HEADER 512
 
 /* Kinds of instructions that this processor may run on a buffer: none of them can fail for another reason than
  * those that are looked at (alignment, division, floating-point exceptions). */
@@ -331,8 +332,14 @@ static uint8_t way_of(const struct decoded *code, const struct emulate_processor
 	return WAY_STEP;
 }
 
-/* Bytes that nobody here knows the number of. */
-static void loose_fill(struct emulate_plan *plan)
+static bool is_state(const struct decoded *code)
+{
+	return code->in.meta.category == ZYDIS_CATEGORY_XSAVE || code->in.meta.category == ZYDIS_CATEGORY_XSAVEOPT;
+}
+
+/* Bytes that nobody here knows the number of. Of what xsave writes, it reads the set of parts in the header alone. */
+static void loose_fill(struct emulate_plan *plan, const struct decoded *code,
+	const struct emulate_processor *processor)
 {
 	for (unsigned i = 0; i < plan->n_operands; i++) {
 		struct insn_operand *op = &plan->operands[i];
@@ -341,7 +348,16 @@ static void loose_fill(struct emulate_plan *plan)
 			continue;
 		plan->way = WAY_STEP;
 		op->lanes = LANES_LOOSE;
-		op->size = LOOSE_BYTES;
+		op->size = is_state(code) && processor->area_len ? processor->area_len : LOOSE_BYTES;
+	}
+	if (is_state(code) && plan->n_operands == 1 && plan->operands[0].kind == (HIT_READ | HIT_WRITE)) {
+		plan->operands[0].kind = HIT_WRITE;
+		plan->operands[1] = plan->operands[0];
+		plan->operands[1].kind = HIT_READ | HIT_WRITE;
+		plan->operands[1].lanes = LANES_WHOLE;
+		plan->operands[1].disp += XSAVE_HEADER;
+		plan->operands[1].size = WORD;
+		plan->n_operands = 2;
 	}
 }
 
@@ -366,7 +382,7 @@ bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor
 	operands_sort(plan);
 	if (is_string(&decoded))
 		string_fill(plan, &decoded);
-	loose_fill(plan);
+	loose_fill(plan, &decoded, processor);
 	if (!is_whole || plan->n_operands == 0)
 		plan->way = WAY_STEP;
 	if (plan->way == WAY_STORE_SEGMENT)

@@ -127,6 +127,7 @@ struct emulate_frame {
 struct emulate_processor {
 	uint32_t leaves[5][4];
 	uint32_t parts; /* XCR0, those parts that the stub handles; 0: no xsave */
+	uint32_t area_len; /* of an xsave area with all parts that are enabled; 0: unknown */
 	uint32_t mxcsr_mask; /* bits that mxcsr may have; loading others is refused */
 	struct insn_xsave layout;
 };

@@ -12,6 +12,7 @@
  * tiles nothing is loaded: the tracer would run with them. */
 #define PARTS_AVX    0x7U
 #define PARTS_AVX512 0xe7U
+#define LEAF_XSAVE   13
 
 enum leaf { LEAF_1, LEAF_7, LEAF_7_1, LEAF_AMD, LEAF_AMD_8, N_LEAVES, ALWAYS };
 enum output { EAX, EBX, ECX, EDX };
@@ -94,6 +95,8 @@ static uint32_t mxcsr_mask_read(void)
 
 void emulate_processor_read(struct emulate_processor *processor)
 {
+	uint32_t unused[3];
+
 	*processor = (struct emulate_processor){0};
 	for (unsigned i = 0; i < N_LEAVES; i++) {
 		uint32_t *out = processor->leaves[i];
@@ -102,6 +105,8 @@ void emulate_processor_read(struct emulate_processor *processor)
 			out[EAX] = out[EBX] = out[ECX] = out[EDX] = 0;
 	}
 	processor->parts = parts_enabled(processor);
+	if (!__get_cpuid_count(LEAF_XSAVE, 0, &unused[0], &processor->area_len, &unused[1], &unused[2]))
+		processor->area_len = 0;
 	processor->mxcsr_mask = mxcsr_mask_read();
 	processor->layout = insn_xsave_here();
 }

@@ -1217,6 +1217,27 @@ static void test_forms_not_here(void **state)
 	}
 }
 
+/* Nobody tells how much of an area is written; but what is only read lies in its header. */
+static void test_xsave_is_told(void **state)
+{
+	struct child *child = *state;
+	struct user_regs_struct regs = registers_plain();
+	struct emulate_outcome out;
+	uint8_t kind;
+
+	regs.rax = 7;
+	assert_int_equal(CARRY_OUT(child, &regs, &out, 0x0f, 0xae, 0x23), EMULATE_STEP); /* xsave (%rbx) */
+	assert_false(out.is_known);
+	assert_int_equal(emulate_touched(&out, AREA + 160, 8, &kind), 1);
+	assert_int_equal(kind, HIT_WRITE);
+	assert_int_equal(emulate_touched(&out, AREA + 512, 8, &kind), 1);
+	assert_int_equal(kind, HIT_READ | HIT_WRITE);
+	assert_int_equal(emulate_touched(&out, AREA - 8, 8, &kind), 0);
+	assert_int_equal(CARRY_OUT(child, &regs, &out, 0x0f, 0xae, 0x2b), EMULATE_STEP); /* xrstor (%rbx) */
+	assert_int_equal(emulate_touched(&out, AREA + 160, 8, &kind), 1);
+	assert_int_equal(kind, HIT_READ);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, children_begin, children_end)
 
 int main(void)
@@ -1237,6 +1258,7 @@ int main(void)
 		TEST(test_refused_memory),
 		TEST(test_refused_piece),
 		TEST(test_direct_store),
+		TEST(test_xsave_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
