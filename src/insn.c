@@ -134,9 +134,9 @@ static bool has_index_of_four(ZydisMnemonic mnemonic)
 
 /* Classes of instructions that read a masked operand as a whole: no fault is suppressed for what the
  * mask leaves out (Intel SDM volume 2, "EVEX exception classes", the NF ones). */
-static bool is_read_whole(ZydisExceptionClass class)
+static bool is_read_whole(const ZydisDecodedInstruction *in)
 {
-	switch (class) {
+	switch (in->meta.exception_class) {
 	case ZYDIS_EXCEPTION_CLASS_E1NF:
 	case ZYDIS_EXCEPTION_CLASS_E2NF:
 	case ZYDIS_EXCEPTION_CLASS_E3NF:
@@ -148,7 +148,7 @@ static bool is_read_whole(ZydisExceptionClass class)
 	case ZYDIS_EXCEPTION_CLASS_E11NF:
 		return true;
 	default:
-		return false;
+		return in->mnemonic == ZYDIS_MNEMONIC_VDBPSADBW; /* one of them, though Zydis 4.0 has it elsewhere */
 	}
 }
 
@@ -185,7 +185,7 @@ static void mask_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	if (has_vector && !in->avx.broadcast.mode && !converts && result->element_size < op->element_size)
 		return;
 	if (out->lanes != LANES_WHOLE || in->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED ||
-		in->avx.mask.reg == ZYDIS_REGISTER_K0 || is_read_whole(in->meta.exception_class))
+		in->avx.mask.reg == ZYDIS_REGISTER_K0 || is_read_whole(in))
 		return;
 	out->lanes = in->meta.category == ZYDIS_CATEGORY_COMPRESS || in->meta.category == ZYDIS_CATEGORY_EXPAND
 		? LANES_PACKED

@@ -283,6 +283,8 @@ FORM(more_vcvtpd2dq_second, "r off", 16, AVX512, form_callee, "mov $2,%eax; kmov
 	"vcvtpd2dqx (%rbx),%xmm1{%k1}")
 FORM(more_vgf2p8affineqb, "r", 64, AVX512, form_callee, "mov $0x1c,%eax; kmovq %rax,%k1",
 	"vgf2p8affineqb $3,(%rbx),%zmm4,%zmm1{%k1}")
+FORM(more_vdbpsadbw, "r", 64, AVX512, form_callee, "mov $0x1c,%eax; kmovq %rax,%k1",
+	"vdbpsadbw $0xb1,(%rbx),%zmm4,%zmm1{%k1}")
 FORM(more_movdir64b_rsp, "r", 64, REAL, form_callee, "mov %r15,%rsp; and $-64,%rsp", "movdir64b (%rbx),%rsp")
 FORM(more_movdiri, "w", 8, REAL, form_callee, "", "movdiri %rdx,(%rbx)")
 
