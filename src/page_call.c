@@ -11,12 +11,15 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 /* How long the others stand for a call that has pages open; one that takes longer is left to itself. */
 #define ALONE_NS (NS_PER_S / 500)
+/* How long for one that goes to sleep at once, if it gets a processor. */
+#define LOOK_NS NS_PER_S
 /* The kernel reads a signal frame of so many bytes at most (the vector state included). */
 #define FRAME_BYTES 16384
 /* Of the results that begin a call again: with the arguments that the thread has then, or with those that the kernel
@@ -210,12 +213,12 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 
 /* Beginnings. */
 
-/* Does it sleep in its call? Then the kernel has read what it reads at the beginning. */
-static bool is_asleep(pid_t tid)
+/* The state of a thread, as /proc tells it; 'X' where there is none. */
+static char state_of(pid_t tid)
 {
 	struct procfs_status status;
 
-	return !procfs_status(tid, &status) || strchr("SDZX", status.state);
+	return procfs_status(tid, &status) ? status.state : 'X';
 }
 
 /* The thread has registered restartable sequences in a page that will be shut: the kernel would write there. Or it has
@@ -241,25 +244,52 @@ void page_rseq_restore(const struct process *process, struct thread *thread)
 	thread_status_set(thread, status);
 }
 
-/* Let a thread make its call with open pages, nobody else running, if it is short; a longer one is left to itself. A
- * futex that sleeps needs nothing any more. */
-static void call_lift(struct engine *engine, struct process *process, struct thread *thread, enum call_class class)
+/* Does it sleep in its call? */
+static bool is_asleep(pid_t tid)
+{
+	return strchr("SDZX", state_of(tid));
+}
+
+/* Does it sleep until it is woken? A thread that waits for a page, or for a lock of the kernel, is in state D: it may have its futex
+ * still to look at. */
+static bool is_waiting(pid_t tid)
+{
+	return strchr("SZX", state_of(tid));
+}
+
+/* May the pages be shut again when the call sleeps, or the thread has ended? A futex is looked at before that; one with
+ * priority inheritance is written to after it where a thread of a higher priority has taken the lock from one that it had been given
+ * to (fixup_pi_state_owner() in kernel/futex/pi.c), and only real-time threads have one. */
+static bool is_shut_asleep(pid_t tid, const struct call_plan *plan)
+{
+	int policy;
+
+	if (plan->looks_once || plan->class == CALL_EXIT)
+		return true;
+	policy = sched_getscheduler(tid);
+	return plan->class == CALL_FUTEX && policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_DEADLINE;
+}
+
+/* Let a thread make its call with open pages, nobody else running, if it is short; a longer one is left to itself. What
+ * needs nothing any more when it sleeps must get there first, however long that takes on a busy machine. */
+static void call_lift(struct engine *engine, struct process *process, struct thread *thread, const struct call_plan *plan)
 {
 	struct page_thread *own = page_thread(engine, thread);
 	struct space *space = process->space;
-	uint64_t nr, args[CALL_ARGUMENTS];
+	bool is_once = is_shut_asleep(own->tid, plan);
+	uint64_t nr, args[CALL_ARGUMENTS], deadline = clock_now_ns() + (is_once ? LOOK_NS : ALONE_NS);
 	int64_t result = 0;
 	bool is_over;
 
 	space_threads_stop(engine, space);
 	call_open(own, space);
-	is_over = tracee_finish_call(engine->tracees, thread, clock_now_ns() + ALONE_NS, is_asleep) &&
+	is_over = tracee_finish_call(engine->tracees, thread, deadline, is_once ? is_waiting : is_asleep) &&
 		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT;
 	if (is_over && own->nr == SYS_rseq && result == 0)
 		rseq_take(space, thread, own);
 	if (is_over)
 		call_end(engine, process, thread, result);
-	else if (class == CALL_FUTEX || class == CALL_EXIT)
+	else if (is_once && is_waiting(thread_tid(thread)))
 		call_shut(engine, own);
 	else if (tracees_count(engine->tracees) > 1)
 		own->opened_ns = clock_now_ns(); /* others run, and are not seen */
@@ -345,7 +375,7 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	if (!is_lifted && plan.class != CALL_MAP && plan.class != CALL_SIGRETURN && has_shut_piece(space, &plan))
 		is_lifted = bounce_begin(space, own, &plan, &regs) == BOUNCE_LIFT;
 	if (is_lifted)
-		call_lift(engine, process, thread, plan.class);
+		call_lift(engine, process, thread, &plan);
 }
 
 void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event)
