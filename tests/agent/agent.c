@@ -30,6 +30,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -319,10 +320,19 @@ static const struct scene scenes[] = {
 	{"among running threads", prey_threads, SYS_read, true, 0},
 };
 
+/* May the process itself read there? */
+static bool is_readable(pid_t pid, uint64_t addr)
+{
+	char byte;
+	struct iovec local = {&byte, 1}, remote = {(void *)(uintptr_t)addr, 1};
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == 1;
+}
+
 /* The agent does what it is for. */
 static bool agent_works(const struct prey *prey, struct agent *agent)
 {
-	uint64_t scratch, word = 0, byte;
+	uint64_t scratch, word = 0;
 	size_t size;
 	int64_t result;
 	bool good;
@@ -331,7 +341,7 @@ static bool agent_works(const struct prey *prey, struct agent *agent)
 	good = size == DATA_SIZE &&
 	       sys_memory_force_write(agent_memory(agent), scratch + size - 8, "watched", 8) == 8;
 	good = good && agent_protect(agent, scratch + size - 4096, 4096, PROT_NONE) == 0;
-	good = good && sys_memory_read(prey->pid, scratch + size - 8, &byte, 1) < 0;
+	good = good && !is_readable(prey->pid, scratch + size - 8);
 	good = good &&
 	       sys_memory_force_read(agent_memory(agent), scratch + size - 8, &word, 8) == 8 &&
 	       memcmp(&word, "watched", 8) == 0;

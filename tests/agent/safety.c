@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 #define KILLS        20
-#define HITS_MOST    400  /* before a kill */
-#define EARLY_TURNS  1500 /* of a wait that yields the processor, before a kill */
+#define HITS_MOST    400     /* before a kill */
+#define EARLY_NS     3000000 /* within these the tracer is killed, while it attaches or soon after */
 #define AFTER        200000
 #define THREADS      2
 #define PAGE         4096
@@ -545,9 +545,9 @@ static void early_test(const char *name, prey_fn *run, unsigned kills)
 	for (unsigned i = 0; i < kills; i++) {
 		struct prey prey = prey_start(run);
 		pid_t tracer = tracer_start(&prey, PROT_READ | PROT_WRITE, false);
-		long turns = random() % EARLY_TURNS;
+		uint64_t end = clock_now_ns() + (uint64_t)random() % EARLY_NS;
 
-		while (turns-- > 0 && !prey.board->sum)
+		while (clock_now_ns() < end && !prey.board->sum)
 			sched_yield();
 		early += !prey.board->sum;
 		tracer_kill(tracer);
