@@ -197,6 +197,7 @@ struct picker {
 	struct variable numbered; /* an element that was typed and is not listed */
 	char *numbered_name;
 	unsigned slots_free;
+	bool has_slots; /* the engine watches by debug registers */
 };
 
 void picker_fini(struct picker *picker);

@@ -298,7 +298,9 @@ static char *title(const struct picker *picker)
 		return text_copy("Variables: being listed ...");
 	what = picker->is_path ? text_format("Parts: %zu", picker->n_found)
 			       : text_format("Variables: %zu of %zu", picker->n_found, picker->list.n);
-	line = text_format("%s, %u of %d slots free. Right unfolds, Enter watches", what, picker->slots_free, SLOTS);
+	line = picker->has_slots
+		? text_format("%s, %u of %d slots free. Right unfolds, Enter watches", what, picker->slots_free, SLOTS)
+		: text_format("%s. Right unfolds, Enter watches", what);
 	free(what);
 	return line;
 }
@@ -312,6 +314,7 @@ void picker_update(struct model *model, const struct report *report)
 	if (picker->is_there)
 		search(picker, model->prompt.text);
 	picker->slots_free = slots_free(report);
+	picker->has_slots = report->engine && strcmp(report->engine, "dr") == 0;
 	picker->top = picker->selected < picker->top ? picker->selected
 		: picker->selected >= picker->top + room ? picker->selected - room + 1
 							  : picker->top;

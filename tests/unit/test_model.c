@@ -673,6 +673,9 @@ static void test_picker(void **state)
 	assert_golden("model-picker.txt", screen_text(model, 80, 12));
 	type(model, &report, "count");
 	assert_golden("model-picker-count.txt", screen_text(model, 80, 12));
+	report.engine = "page";
+	model_update(model, &report, 2 * SECOND);
+	assert_false(shows(model, "slots"));
 	wish = type(model, &report, ":w\r");
 	assert_int_equal(wish.kind, WISH_ADD);
 	assert_string_equal(wish.text, "counter:w");
