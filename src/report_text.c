@@ -21,7 +21,7 @@ static const char *silence_reason(const struct report *report, unsigned i)
 	if (strcmp(watch->state, "armed") != 0)
 		return watch->state;
 	if (!watch->compared)
-		return "no access seen";
+		return "no access seen, value not compared at the end";
 	return watch->changed ? "its value changed without a counted access "
 				"(the kernel, or another process)"
 			      : "no access seen, value unchanged";

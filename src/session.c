@@ -228,6 +228,7 @@ void session_tick(struct session *session, uint64_t now_ns)
 	tell_masks(session);
 	session_check_cost(session);
 	session_limit_tick(session, now_ns);
+	session_glance(session);
 	session_trace_tick(session);
 	session_writer_tick(session);
 	if (session->control)

@@ -133,19 +133,41 @@ void session_remember(struct session *session)
 	}
 }
 
-void session_compare(struct session *session)
+/* Is what a watch covers another value than at the start? False: it could not be compared. */
+static bool compare_one(const struct session *session, size_t i, bool *changed)
 {
+	const struct session_watch *watch = &session->watches[i];
 	unsigned char now[DR_BYTES_MAX];
 
+	if (session->main_image->state[i] != WATCH_ARMED || !watch->before_len || watch->is_tls ||
+		sys_memory_read(session->pid, watch->last.addr, now, watch->before_len) != (ssize_t)watch->before_len)
+		return false;
+	*changed = memcmp(now, watch->before, watch->before_len) != 0;
+	return true;
+}
+
+void session_compare(struct session *session)
+{
+	bool changed;
+
 	for (size_t i = 0; i < session->options->n_watches; i++) {
+		if (!compare_one(session, i, &changed))
+			continue;
+		session->watches[i].compared = true;
+		session->watches[i].changed = changed;
+	}
+}
+
+void session_glance(struct session *session)
+{
+	bool changed;
+
+	for (size_t i = 0; session->main_image && !session->has_exited && i < session->options->n_watches; i++) {
 		struct session_watch *watch = &session->watches[i];
 
-		if (session->main_image->state[i] != WATCH_ARMED || !watch->before_len || watch->is_tls ||
-			sys_memory_read(session->pid, watch->last.addr, now, watch->before_len) !=
-				(ssize_t)watch->before_len)
-			continue;
-		watch->compared = true;
-		watch->changed = memcmp(now, watch->before, watch->before_len) != 0;
+		if (!watch->changed && profile_count(session->profile, (unsigned)i).hits == 0 &&
+			compare_one(session, i, &changed) && changed)
+			watch->compared = watch->changed = true;
 	}
 }
 

@@ -291,6 +291,9 @@ void session_remember(struct session *session);
 /* Compare the watched bytes with what they were, while the target lives. */
 void session_compare(struct session *session);
 
+/* A program that ends by itself is gone before that: take note of a change of what has no hits when it is seen, at a tick. */
+void session_glance(struct session *session);
+
 /* The state of the run as a report, which points into the session. watches has room for
  * all of them. */
 struct report session_report(const struct session *session, struct report_watch *watches);

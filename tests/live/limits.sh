@@ -52,4 +52,22 @@ wait "$prof"
 matches "a change that no hit tells of" "$(sed -n 's/^  0 hits: //p' "$tmp/text")" "its value changed without a counted access*"
 is "a pause is told" "$(grep -c '^  a SAMPLE: the watch was armed for [0-9.]* % of the time' "$tmp/text")" 1
 go
+
+# A program that ends by itself: a change that was seen before is told; else nothing is said of its value.
+for change in 3 0; do
+	target "$BIN/board"
+	"$WATCHPROF" -q --report -p "$target" -e 'a:w' --control="$tmp/socket" >"$tmp/text" 9>&- &
+	prof=$!
+	pids="$pids $prof"
+	"$BIN/ask" "$tmp/socket" pause 9>&- >/dev/null
+	echo "a $change" >&9
+	until_true has_line "$tmp/target.out" "^done a"
+	"$BIN/ask" "$tmp/socket" resume list 9>&- >/dev/null
+	go
+	wait "$prof"
+	sed -n 's/^  0 hits: //p' "$tmp/text" >"$tmp/silence.$change"
+done
+matches "a program that ends: a change that no hit tells of" "$(cat "$tmp/silence.3")" "its value changed without a counted access*"
+is "a program that ends: no change was seen" "$(cat "$tmp/silence.0")" \
+	"no access seen, value not compared at the end; self-test: ok, 2 of 2 hits"
 done_testing

@@ -578,7 +578,7 @@ static void test_text_says_so(void **state)
 		"  0 hits: its value changed without a counted access (the kernel, or another "
 		"process)",
 		"watch unmapped:w: 8 bytes at 0x404058, access w, 1 slot, unmapped, main.c:6\n"
-		"  0 hits: no access seen; self-test",
+		"  0 hits: no access seen, value not compared at the end; self-test",
 		"watch plugin.so!later:w [pending]\n  0 hits: never armed",
 		"[ended at exec]\n",
 		"  1350 hits\n",
