@@ -65,10 +65,30 @@ static enum resolve_result ambiguous(const struct search *search, struct err *er
 	return RESOLVE_REFUSED;
 }
 
+/* A function was named where a variable was asked for, or the other way. */
+static bool tell_other_kind(const struct search *search, struct err *err)
+{
+	struct watch other = watch_copy(search->watch);
+	struct search again = {0};
+	bool is_code = other.access != ACCESS_EXECUTE, is_found;
+
+	other.access = is_code ? ACCESS_EXECUTE : ACCESS_WRITE;
+	search_run(&again, search->symbols, &other);
+	is_found = again.n && again.found[0].match >= MATCH_SUFFIX;
+	if (is_found)
+		err_append(err, is_code ? "; there is a function of that name: %s:x counts its calls"
+					: "; there is a variable of that name: %s:rw counts its accesses",
+			other.name);
+	search_fini(&again);
+	watch_fini(&other);
+	return is_found;
+}
+
 static enum resolve_result unknown(struct search *search, struct err *err)
 {
 	const struct watch *watch = search->watch;
 	const struct asked *asked = &search->asked;
+	bool is_other;
 
 	search_near(search);
 	err_set(err, "%s: no %s named '%s' in %s%s%s", watch->text,
@@ -77,12 +97,13 @@ static enum resolve_result unknown(struct search *search, struct err *err)
 		watch->module ? watch->module : "", watch->file ? " with that source file" : "");
 	for (size_t i = 0; i < asked->n_near; i++)
 		err_append(err, "%s%s", i ? ", " : "; did you mean ", asked->near[i].name);
+	is_other = tell_other_kind(search, err);
 	if (search->local)
 		err_append(err, "; there is %s of that name, which has no fixed place in memory", search->local);
 	if (search->stripped)
 		debug_searched(search->symbols, search->stripped, err);
-	else if (asked->n_near == 0)
-		err_append(err, "; nm -C PROGRAM lists what there is (a stripped program has few names)");
+	else if (asked->n_near == 0 && !is_other)
+		err_append(err, "; --list-vars tells what there is (a stripped program has few names)");
 	return RESOLVE_UNKNOWN;
 }
 

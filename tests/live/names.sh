@@ -113,7 +113,11 @@ told "more than the list holds" many "many: ambiguous, 14 variables match;*" nam
 is "more than the list holds: 12 and the rest" "$(listed | wc -l | tr -d ' ') $(echo "$message" | sed -n '$p')" "12   and 2 more"
 
 told "a short name: other letter case" xy "*; did you mean Xy; waiting*" names-c
-told "a short name: nothing else" ax "*no variable named 'ax' in any module that is loaded; nm -C*" names-c
+told "a short name: nothing else" ax "*no variable named 'ax' in any module that is loaded; --list-vars*" names-c
+told "a function where a variable is asked for" main \
+	"*no variable named 'main' *; there is a function of that name: main:x counts its calls; waiting*" names-c
+told "a variable where a function is asked for" kettle:x \
+	"*no function named 'kettle' *; there is a variable of that name: kettle:rw counts its accesses; waiting*" names-c
 told "near misses, the best first" Kettle "*; did you mean kettle, kettles; waiting*" names-c
 
 told "a constant that was optimised away" level "level: level was optimised away: debug information has it, *" gone
@@ -148,7 +152,7 @@ if [ -e "$BIN/names-stripped.debug" ]; then
 	launch -e a::n:w -- "$tmp/names-stripped"
 	is "a debug file in .debug" "$(total "$tmp/report" a::n:w) $message" "3 "
 	launch -e no_such_name -- "$tmp/names-stripped"
-	matches "then it is not called stripped" "$message" "*no variable named 'no_such_name' *; nm -C*"
+	matches "then it is not called stripped" "$message" "*no variable named 'no_such_name' *; --list-vars*"
 else
 	skip "separate debug files" "there was no objcopy"
 fi
