@@ -19,6 +19,7 @@ struct variable {
 	uint64_t addr, size;
 	bool is_tls;
 	char *section, *type, *place; /* or NULL */
+	const char *file;	      /* of a function's static the source file, by the symbol table; else NULL */
 };
 
 /* The variables of one module that fit. */
@@ -30,6 +31,7 @@ struct list {
 	struct units units;
 	struct variable *found;
 	size_t n, cap, n_untold;
+	const char *file; /* the STT_FILE symbol that was last seen */
 };
 
 static bool pattern_fits(const char *pattern, const char *name)
@@ -74,6 +76,12 @@ static char *variable_name(const char *raw)
 	return demangled;
 }
 
+/* Do compilers name a function's static like this: NAME.123, FUNCTION.NAME, or with its function in it? */
+static bool is_of_function(const char *raw)
+{
+	return strchr(raw, '.') || strncmp(raw, "_ZZ", 3) == 0;
+}
+
 static void symbol_take(struct list *list, int index)
 {
 	GElf_Sym symbol;
@@ -84,6 +92,8 @@ static void symbol_take(struct list *list, int index)
 	struct variable *variable;
 	char *name;
 
+	if (raw && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+		list->file = raw;
 	if (!raw || !*raw || !is_variable(&symbol, section))
 		return;
 	name = variable_name(raw);
@@ -98,6 +108,8 @@ static void symbol_take(struct list *list, int index)
 	variable = &list->found[list->n++];
 	*variable = (struct variable){.name = name, .addr = value, .size = symbol.st_size,
 		.is_tls = GELF_ST_TYPE(symbol.st_info) == STT_TLS, .section = section_name(elf, section)};
+	if (GELF_ST_BIND(symbol.st_info) == STB_LOCAL && is_of_function(raw))
+		variable->file = list->file;
 	/* A thread-local's value is its place in the block. */
 	if (variable->is_tls)
 		variable->addr = symbol.st_value;
@@ -219,8 +231,23 @@ static void die_take(struct list *list, Dwarf_Die *die)
 	}
 }
 
-/* Variables of a file or a namespace: functions, which are most of the debug info, are not looked into. */
-static void scope_walk(struct list *list, Dwarf_Die *scope, int depth)
+/* Is there a variable in a scope of this kind? */
+static bool is_scope(int tag, bool has_functions)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_inlined_subroutine:
+		return has_functions;
+	}
+	return false;
+}
+
+/* Variables of a file or a namespace. Functions, which are most of the debug info, are looked into only where that
+ * is asked for. */
+static void scope_walk(struct list *list, Dwarf_Die *scope, bool has_functions, int depth)
 {
 	Dwarf_Die die;
 
@@ -229,19 +256,54 @@ static void scope_walk(struct list *list, Dwarf_Die *scope, int depth)
 	do {
 		if (dwarf_tag(&die) == DW_TAG_variable)
 			die_take(list, &die);
-		else if (dwarf_tag(&die) == DW_TAG_namespace)
-			scope_walk(list, &die, depth + 1);
+		else if (is_scope(dwarf_tag(&die), has_functions))
+			scope_walk(list, &die, has_functions, depth + 1);
 	} while (list->n_untold && dwarf_siblingof(&die, &die) == 0);
 }
 
-static void debug_walk(struct list *list)
+/* Is a unit the one of a function's static that nothing is known about yet? */
+static bool has_untold(const struct list *list, const char *unit)
+{
+	const char *base = unit ? strrchr(unit, '/') : NULL;
+
+	base = base ? base + 1 : unit;
+	for (size_t i = 0; base && i < list->n; i++) {
+		const struct variable *variable = &list->found[i];
+
+		/* Variables of one file mostly lie together. */
+		if (variable->file && !variable->type && (i == 0 || variable->file != list->found[i - 1].file || list->found[i - 1].type) &&
+			path_ends_in(variable->file, base))
+			return true;
+	}
+	return false;
+}
+
+static void units_walk(struct list *list, bool has_functions)
 {
 	Dwarf_Die unit;
 
 	if (!list->n_untold || !units_begin(&list->units, list->module))
 		return;
-	while (list->n_untold && units_next(&list->units, &unit))
-		scope_walk(list, &unit, 0);
+	while (list->n_untold && units_next(&list->units, &unit)) {
+		if (!has_functions || has_untold(list, list->units.name))
+			scope_walk(list, &unit, has_functions, 0);
+	}
+}
+
+static bool is_any_of_function(const struct list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->found[i].file && !list->found[i].type)
+			return true;
+	}
+	return false;
+}
+
+static void debug_walk(struct list *list)
+{
+	units_walk(list, false);
+	if (is_any_of_function(list))
+		units_walk(list, true);
 }
 
 static void field_write(FILE *out, const char *text, char end)
@@ -269,6 +331,7 @@ static void module_list(struct list *list, Dwfl_Module *module)
 	int n = dwfl_module_getsymtab(module);
 
 	list->module = module;
+	list->file = NULL;
 	for (int i = 1; i < n; i++)
 		symbol_take(list, i);
 	list_sort(list);

@@ -13,6 +13,8 @@ kettles${tab}4${tab}volatile int${tab}.bss${tab}names-c${tab}names_c.c:N"
 is "by a pattern" "$(listed --list-vars='k?ttle' -- "$BIN/names-c" | cut -f 1)" kettle
 is "without debug info" "$(listed --list-vars=side -- "$BIN/names-c")" "side${tab}4${tab}-${tab}.bss${tab}names-c${tab}-
 side${tab}4${tab}-${tab}.bss${tab}names-c${tab}-"
+is "statics of functions" "$(listed --list-vars=tally -- "$BIN/expr-c")" \
+	"tally.0${tab}8${tab}volatile struct {...}${tab}.bss${tab}expr-c${tab}expr_c.c:N"
 is "thread-local" "$(listed --list-vars='t[vls]' -- "$BIN/tls" | cut -f 1-4)" "tl${tab}8${tab}long int${tab}.tdata
 ts${tab}2${tab}short int${tab}.tbss
 tv${tab}4${tab}int${tab}.tbss"
