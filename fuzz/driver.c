@@ -1,6 +1,6 @@
 /* driver.c is the main() of the fuzz targets without libFuzzer: it gives a target files, as they are, cut
- * off, and changed in places that follow from a number, so that a failure comes again. Each line of a file
- * .txt is an input of its own. */
+ * off, and changed in places that follow from a number, so that a failure comes again; FUZZ_CHANGES says how often
+ * (64). Each line of a file .txt is an input of its own. */
 #include "fuzz.h"
 #include "watchprof/util.h"
 
@@ -12,6 +12,13 @@
 
 #define CHANGES 64
 
+static size_t changes(void)
+{
+	const char *wanted = getenv("FUZZ_CHANGES");
+
+	return wanted ? strtoul(wanted, NULL, 10) : CHANGES;
+}
+
 static uint32_t random_next(uint32_t *seed)
 {
 	*seed = *seed * 1664525 + 1013904223;
@@ -22,12 +29,13 @@ static uint32_t random_next(uint32_t *seed)
 static void replay(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = mem_new(size + 1, 1);
+	size_t n_changes = changes();
 	uint32_t seed = 1;
 
 	LLVMFuzzerTestOneInput(bytes, size);
-	for (size_t i = 0; i < CHANGES; i++)
-		LLVMFuzzerTestOneInput(bytes, size * i / CHANGES);
-	for (size_t i = 0; i < CHANGES && size; i++) {
+	for (size_t i = 0; i < n_changes; i++)
+		LLVMFuzzerTestOneInput(bytes, size * i / n_changes);
+	for (size_t i = 0; i < n_changes && size; i++) {
 		size_t range = i % 2 || size < 1024 ? size : 1024;
 
 		memcpy(copy, bytes, size);

@@ -46,7 +46,8 @@ void session_zero(struct session *session)
 
 int session_trace(struct session *session, bool on, const char *path, struct err *err)
 {
-	(void)path;
+	if (path && !*path)
+		return err_set(err, "an empty name");
 	return session_pause(session, on, err);
 }
 
