@@ -10,7 +10,6 @@
 #include "watchprof/stack.h"
 #include "watchprof/stop.h"
 #include "watchprof/sys.h"
-#include "watchprof/syscall_restart.h"
 #include "watchprof/thread_image.h"
 #include "watchprof/util.h"
 
@@ -20,9 +19,6 @@
 #include <string.h>
 
 #define HOOK_BIT   IMAGE_BIT(IMAGE_HOOK)
-#define ROUNDS_MAX 30
-#define AWAIT_MAX  3
-#define SEGV_BIT   (1ULL << (SIGSEGV - 1))
 
 /* Processes and threads. */
 
@@ -149,15 +145,13 @@ void space_threads_go(struct engine *engine, const struct space *space)
 
 /* Beginning. */
 
-static void release_all(struct engine *engine);
-
 /* The emergency exit, also from a crash in the middle of anything. */
 static void engine_undo(void *context)
 {
 	struct engine *engine = context;
 
 	tracees_recover(engine->tracees);
-	release_all(engine);
+	page_release_all(engine);
 }
 
 static void engine_free(struct engine *engine)
@@ -186,6 +180,7 @@ static struct engine *page_engine_open(const struct target *target, pid_t *pid, 
 	LIST_INIT(&engine->threads);
 	engine->is_followed = target->is_followed;
 	engine->stack = target->stack;
+	engine->has_cpu = target->has_cpu;
 	engine->reader = stack_reader_new();
 	engine->has_processors = sys_processors() > 1;
 	engine->emulator = emulator_new();
@@ -304,7 +299,7 @@ static int process_arm(struct engine *engine, struct process *process, const str
 }
 
 /* Nobody is spared: calls that threads sleep in are begun again. */
-static void spare_nobody(struct engine *engine)
+void page_spare_nobody(struct engine *engine)
 {
 	struct thread *thread = NULL;
 
@@ -323,7 +318,7 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 		return 0; /* it has ended meanwhile */
 	/* A call that was made when pages were open has its buffers there, maybe. It begins again. */
 	if (!arming->is_limit || !arming->off)
-		spare_nobody(engine);
+		page_spare_nobody(engine);
 	space_threads_stop(engine, process->space);
 	result = process_arm(engine, process, arming, err);
 	if (result == 0 && arming->stopped)
@@ -363,8 +358,7 @@ static void held_release(struct engine *engine)
 	tracee_resume(engine->tracees, thread, engine->held_sig);
 }
 
-/* A SIGTRAP: of a breakpoint of ours? The thread stands behind it then. */
-static uint64_t trap_breakpoint(const struct process *process, pid_t tid, struct user_regs_struct *regs)
+uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs)
 {
 	siginfo_t info;
 	uint64_t watches;
@@ -389,7 +383,7 @@ static void hook_reached(struct engine *engine, struct process *process, const s
 static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
 	struct user_regs_struct regs;
-	uint64_t watches = trap_breakpoint(process, event->tid, &regs);
+	uint64_t watches = page_trap(process, event->tid, &regs);
 
 	if (!watches) {
 		page_signal_take(engine, process, event);
@@ -424,9 +418,37 @@ static bool segv_take(struct engine *engine, struct process *process, const stru
 	return is_hit;
 }
 
+/* The process that is forked by another one: with its memory, or a copy. */
+static struct process *child_add(struct engine *engine, pid_t pid, const struct process *parent)
+{
+	bool is_shared = sys_shares_memory(pid, space_pid(parent->space));
+	struct process *child = process_add(
+		engine, pid, parent->image, is_shared ? space_use(parent->space) : space_fork(parent->space, pid));
+
+	child->parent = parent->pid;
+	child->hook = parent->hook;
+	child->is_counted = engine->is_followed && parent->is_counted;
+	return child;
+}
+
+/* A process ends, or executes another program: children that have not had their first stop are what it has been. */
+static void children_adopt(struct engine *engine, const struct process *process)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		pid_t pid = thread_pid(thread);
+
+		if (thread_is_fresh(thread) && thread_mark(thread)->origin == process->pid && pid != process->pid &&
+			!process_find(engine, pid))
+			child_add(engine, pid, process)->is_unborn = true;
+	}
+}
+
 static enum engine_event exec_take(struct engine *engine, struct process *process, const struct tracee_event *event,
 	struct engine_note *note)
 {
+	children_adopt(engine, process);
 	note->old_image = process->image;
 	thread_mark(event->thread)->own = NULL;
 	page_threads_sweep(engine, event->pid);
@@ -452,45 +474,57 @@ static void child_leave(struct engine *engine, struct process *process, struct t
 	process_remove(engine, process);
 }
 
-/* The first stop of a process that was forked. False: nothing for the caller. */
-static bool fork_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note)
+/* What the first stop of a process tells of its parent. */
+static struct process *parent_find(struct engine *engine, const struct tracee_event *event)
 {
-	struct process *parent, *process;
 	struct procfs_status status;
 	pid_t origin = thread_mark(event->thread)->origin;
-	int stop = thread_status(event->thread);
 
 	if (!origin && procfs_status(event->pid, &status))
 		origin = status.parent;
-	parent = process_find(engine, origin);
-	if (!parent) {
+	return process_find(engine, origin);
+}
+
+/* Watch a child as its parent, or leave it as it would be without us. */
+static void child_settle(const struct process *child, struct thread *thread)
+{
+	int stop = thread_status(thread);
+	pid_t tid = thread_tid(thread);
+
+	if (space_pid(child->space) != child->pid)
+		space_lend(child->pid, tid, &stop);
+	else if (child->is_counted)
+		space_adopt(child->space, tid, &stop);
+	else
+		space_leave_child(child->space, tid, &stop);
+	thread_status_set(thread, stop);
+}
+
+/* The first stop of a process that was forked; child is what is known of it, if its parent has ended. False: nothing for the
+ * caller. */
+static bool fork_take(struct engine *engine, struct process *child, const struct tracee_event *event,
+	struct engine_note *note)
+{
+	const struct process *parent = child ? NULL : parent_find(engine, event);
+
+	if (!child && !parent) {
 		tracee_leave(engine->tracees, event->thread, false);
 		return false;
 	}
-	if (sys_shares_memory(event->pid, space_pid(parent->space))) {
-		process = process_add(engine, event->pid, parent->image, space_use(parent->space));
-		space_lend(event->pid, event->tid, &stop);
-	} else {
-		process = process_add(engine, event->pid, parent->image, space_fork(parent->space, event->pid));
-		if (engine->is_followed && parent->is_counted)
-			space_adopt(process->space, event->tid, &stop);
-		else
-			space_leave_child(process->space, event->tid, &stop);
-	}
-	thread_status_set(event->thread, stop);
-	process->parent = parent->pid;
-	process->hook = parent->hook;
-	process->is_counted = engine->is_followed && parent->is_counted;
-	if (!process->is_counted && process->space != parent->space) {
-		child_leave(engine, process, event->thread);
+	if (!child)
+		child = child_add(engine, event->pid, parent);
+	child->is_unborn = false;
+	child_settle(child, event->thread);
+	if (!child->is_counted && space_pid(child->space) == child->pid) {
+		child_leave(engine, child, event->thread);
 		return false;
 	}
-	if (!process->is_counted) {
+	if (!child->is_counted) {
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
 	}
-	note->parent = process->parent;
-	note->image = process->image;
+	note->parent = child->parent;
+	note->image = child->image;
 	engine->held = event->thread;
 	engine->held_sig = event->sig;
 	return true;
@@ -499,6 +533,7 @@ static bool fork_take(struct engine *engine, const struct tracee_event *event, s
 static enum engine_event exit_take(struct engine *engine, struct process *process, const struct tracee_event *event,
 	struct engine_note *note)
 {
+	children_adopt(engine, process);
 	note->status = event->status;
 	note->old_image = note->image = process->image;
 	process_remove(engine, process);
@@ -509,6 +544,7 @@ static enum engine_event exit_take(struct engine *engine, struct process *proces
 /* An event of a process that only shares the memory of one that is counted. */
 static void uncounted_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
+	children_adopt(engine, process);
 	if (event->kind == TRACEE_EXITED)
 		process_remove(engine, process);
 	else
@@ -562,10 +598,14 @@ static bool event_take(struct engine *engine, const struct tracee_event *event, 
 		return true;
 	note->pid = event->pid;
 	process = process_find(engine, event->pid);
-	if (process)
+	if (process && !process->is_unborn)
 		return process_event(engine, process, event, note, out);
 	*out = ENGINE_FORK;
-	return event->kind != TRACEE_EXITED && fork_take(engine, event, note);
+	if (event->kind != TRACEE_EXITED)
+		return fork_take(engine, process, event, note);
+	if (process)
+		process_remove(engine, process);
+	return false;
 }
 
 static enum engine_event page_engine_next(struct engine *engine, struct engine_note *note, uint64_t deadline_ns)
@@ -600,140 +640,12 @@ static struct engine_counts page_engine_counts(const struct engine *engine)
 	return counts;
 }
 
-/* The end. */
-
-/* Is the signal of the stop that the thread is in a fault of ours? */
-static bool is_own_fault(const struct process *process, const struct thread *thread)
-{
-	siginfo_t info;
-
-	return thread_stop_signal(thread) == SIGSEGV && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
-		info.si_code == SEGV_ACCERR && space_is_near(process->space, (uint64_t)(uintptr_t)info.si_addr, 1) &&
-		space_allows(process->space, (uint64_t)(uintptr_t)info.si_addr, 1, HIT_READ);
-}
-
-static bool is_fault_due(pid_t tid)
-{
-	struct procfs_status status;
-
-	return procfs_status(tid, &status) && (status.pending & SEGV_BIT);
-}
-
-/* The pages are open already. What a thread of ours has under way is put back, and it goes. */
-static void thread_release(struct engine *engine, struct process *process, struct thread *thread)
-{
-	struct page_thread *own = thread_mark(thread)->own;
-	struct user_regs_struct regs;
-	bool is_own = false;
-
-	page_call_undo(engine, process, thread);
-	/* A call that was ended by our interrupt only. */
-	if (stop_decode(thread_status(thread)).kind == STOP_CALL)
-		syscall_restart(thread_tid(thread));
-	if (process && thread_stop_signal(thread) == SIGTRAP && trap_breakpoint(process, thread_tid(thread), &regs)) {
-		sys_regs_set(thread_tid(thread), &regs);
-		is_own = true;
-	}
-	is_own |= process && is_own_fault(process, thread);
-	if (own)
-		page_mask_restore(thread_tid(thread), own);
-	tracee_leave(engine->tracees, thread, is_own);
-}
-
-static void release_stopped(struct engine *engine)
-{
-	struct thread *thread = tracees_first(engine->tracees, NULL);
-
-	while (thread) {
-		if (thread_is_stopped(thread)) {
-			thread_release(engine, process_find(engine, thread_pid(thread)), thread);
-			thread = tracees_first(engine->tracees, NULL);
-		} else {
-			thread = tracees_first(engine->tracees, thread);
-		}
-	}
-}
-
-/* Calls that have their buffers elsewhere are put right while pages and scratch are still there. */
-static void calls_undo(struct engine *engine)
-{
-	struct thread *thread = NULL;
-
-	while ((thread = tracees_first(engine->tracees, thread))) {
-		if (thread_is_stopped(thread))
-			page_call_undo(engine, process_find(engine, thread_pid(thread)), thread);
-	}
-}
-
-/* The signals of faults that were there before the pages were open; it takes no others away. */
-static void faults_await(struct engine *engine)
-{
-	struct thread *thread = NULL;
-
-	while ((thread = tracees_first(engine->tracees, thread))) {
-		for (int i = 0; i < AWAIT_MAX && thread_is_stopped(thread) && thread_stop_signal(thread) == 0 &&
-				is_fault_due(thread_tid(thread));
-			i++)
-			tracee_await(engine->tracees, thread);
-	}
-}
-
-static void rseqs_restore(struct engine *engine)
-{
-	struct thread *thread = NULL;
-
-	while ((thread = tracees_first(engine->tracees, thread))) {
-		if (thread_is_stopped(thread))
-			page_rseq_restore(process_find(engine, thread_pid(thread)), thread);
-	}
-}
-
-static bool is_any_bounced(const struct engine *engine)
-{
-	const struct page_thread *own;
-
-	LIST_FOREACH (own, &engine->threads, all) {
-		if (own->bounce)
-			return true;
-	}
-	return false;
-}
-
-static void release_all(struct engine *engine)
-{
-	struct process *process;
-
-	spare_nobody(engine);
-	/* A call that cannot be interrupted has its buffer in the scratch area until it ends. */
-	for (int round = 0; round == 0 || (round < ROUNDS_MAX && is_any_bounced(engine)); round++) {
-		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
-		calls_undo(engine);
-	}
-	LIST_FOREACH (process, &engine->processes, all) {
-		if (space_pid(process->space) == process->pid)
-			space_open_for_good(process->space);
-	}
-	faults_await(engine);
-	rseqs_restore(engine);
-	LIST_FOREACH (process, &engine->processes, all) {
-		if (space_pid(process->space) == process->pid)
-			space_leave(process->space);
-	}
-	for (int round = 0; tracees_count(engine->tracees) > 0; round++) {
-		if (round >= 2 && (round >= ROUNDS_MAX || !tracees_are_due(engine->tracees)))
-			break;
-		if (round > 0)
-			tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
-		release_stopped(engine);
-	}
-}
-
 static void page_engine_close(struct engine *engine)
 {
 	if (!engine)
 		return;
 	die_hook_pop();
-	release_all(engine);
+	page_release_all(engine);
 	engine_free(engine);
 }
 

@@ -4,6 +4,8 @@
 #include "page_private.h"
 
 #include "watchprof/hit.h"
+#include "watchprof/hit_cpu.h"
+#include "watchprof/hit_values.h"
 #include "watchprof/insn.h"
 #include "watchprof/stack.h"
 #include "watchprof/sys.h"
@@ -156,6 +158,18 @@ static bool fault_step(struct engine *engine, struct fault *fault, struct thread
 	return is_done;
 }
 
+/* The processor that it happened on, where that is asked for. */
+static void hit_cpu(const struct engine *engine, const struct tracee_event *event, struct hit *hit)
+{
+	struct hit_pieces pieces = {0};
+
+	hit->cpu = 0;
+	if (!engine->has_cpu)
+		return;
+	hit_cpu_plan(&thread_mark(event->thread)->rseq, event->tid, &pieces);
+	hit_cpu_take(&pieces, pieces.n && hit_pieces_read(event->pid, event->tid, &pieces), event->pid, hit);
+}
+
 /* What of a hit can be told before the instruction runs. */
 static void hit_begin(struct engine *engine, struct process *process, const struct fault *fault,
 	const struct tracee_event *event, struct hit *hit)
@@ -172,6 +186,7 @@ static void hit_begin(struct engine *engine, struct process *process, const stru
 	hit->frames[0] = fault->regs.rip;
 	hit->is_at = true;
 	hit->is_alone = true; /* writers wait for each other: one of us serves them all */
+	hit_cpu(engine, event, hit);
 	hit->n_values = 0;
 	hit->watches = 0;
 	hit->kind = 0;

@@ -20,6 +20,7 @@
 struct process {
 	pid_t pid, parent;
 	uint32_t image;
+	bool is_unborn;	     /* its first stop is still to come, and its parent is another program since, or has ended */
 	bool is_counted;     /* its accesses are reported; else it only shares the memory of one whose are, until it execs */
 	struct space *space; /* shared by processes between vfork and exec */
 	uint64_t hook;	     /* a breakpoint that is reported; 0: none */
@@ -47,7 +48,7 @@ struct engine {
 	LIST_HEAD(, process) processes;
 	LIST_HEAD(, page_thread) threads;
 	size_t n_threads;
-	bool is_followed;
+	bool is_followed, has_cpu;
 	unsigned stack;
 	struct stack_reader *reader;
 	struct emulator *emulator;
@@ -101,6 +102,16 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 /* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
 void page_mask_clear(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
+
+/* A thread at a SIGTRAP: the watches of the breakpoint of ours that it is of, and the registers as they were before it; 0:
+ * it is another one. */
+uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs);
+
+/* The next stop is one of all threads, also of those in calls, which they begin again. */
+void page_spare_nobody(struct engine *engine);
+
+/* Let all go. */
+void page_release_all(struct engine *engine);
 
 /* A stopped thread's restartable sequences are registered again. */
 void page_rseq_restore(const struct process *process, struct thread *thread);
