@@ -14,7 +14,7 @@ mv "$tmp/out" "$tmp/alone"
 is "a line for each case" "$(grep -c ' sum ' "$tmp/alone")" "$(wc -l <"$tmp/alone" | tr -d ' ')"
 run env
 is "nothing differs from run to run" "$(cat "$tmp/out")" "$(cat "$tmp/alone")"
-for engine in ${CALLS_ENGINES:-auto page}; do
+for engine in ${CALLS_ENGINES:-auto}; do
 	# Where most arguments begin; and where hardly anything is, but in the same page.
 	for watch in calls_page/8:rw calls_page+64/8:w calls_page+4088/8:rw; do
 		run "$WATCHPROF" -q --engine="$engine" --report=tsv -o "$tmp/report" -e "$watch" --
