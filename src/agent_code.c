@@ -24,7 +24,7 @@ _Static_assert(OFFSET(journal.state) == 96 && OFFSET(journal.rip) == 104 && OFFS
 	"its journal");
 _Static_assert(sizeof(struct safety_list) == 24584 && sizeof(struct safety_range) == 24, "its lists");
 _Static_assert(offsetof(siginfo_t, si_code) == 8 && offsetof(siginfo_t, si_addr) == 16 && SEGV_ACCERR == 2, "siginfo");
-_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_ERR == 192, "the error code of a page fault");
+_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) + 8UL * REG_ERR == 192, "the error code of a page fault");
 _Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) == 40 && REG_RSP == 15 && REG_RIP == 16 && REG_EFL == 17,
 	"the registers of a signal's frame");
 _Static_assert(SYS_mprotect == 10 && SYS_rt_sigaction == 13 && SYS_rt_sigreturn == 15 && SYS_sched_yield == 24 && SYS_getpid == 39 &&
