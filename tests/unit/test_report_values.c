@@ -234,6 +234,41 @@ static void test_pprof(void **state)
 	free(bytes);
 }
 
+/* Counts at the end of their numbers are written as they are, in every format. */
+static void test_limits(void **state)
+{
+	static const enum report_format formats[] = {REPORT_TEXT, REPORT_TSV, REPORT_CSV, REPORT_JSON};
+	static const char most[] = "18446744073709551615";
+	struct report_process process = {1300, 1234, "child", "exited", UINT64_MAX};
+	struct report_values values[7] = {values_full()};
+	struct report report = fixture_full();
+
+	(void)state;
+	values[0].filtered = values[0].stats.writes = values[0].stats.changed = values[0].stats.unseen = UINT64_MAX;
+	report.values = values;
+	report.is_followed = true;
+	report.processes = &process;
+	report.n_processes = 1;
+	report.lost = report.traps_unblocked = UINT64_MAX;
+	report.duration_ns = INT64_MAX;
+	for (size_t f = 0; f < ARRAY_LEN(formats); f++) {
+		char *text = NULL;
+		size_t len, n = 0;
+		FILE *out = open_memstream(&text, &len);
+		struct err err;
+
+		assert_non_null(out);
+		assert_int_equal(report_write(out, formats[f], &report, &err), 0);
+		fclose(out);
+		for (const char *at = text; (at = strstr(at, most)); at += strlen(most))
+			n++;
+		assert_true(n >= 4);
+		assert_non_null(strstr(text, "9223372036.8"));
+		free(text);
+	}
+	fixture_free(&report);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -241,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_pprof),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
