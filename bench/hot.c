@@ -1,9 +1,11 @@
 /* hot.c is the benchmark's workload: it writes the global v a known number of times, each time from
  * a call chain of a known depth, and tells by its own clock how long that took. The clock is the
  * same whatever tool watches; it sees nothing of the tool's start and end, as the first writes
- * (the warm-up) come before it starts. It never looks at who watches. */
+ * (the warm-up) come before it starts. It never looks at who watches. With HOT_SHUT in its environment
+ * it may not write v itself: each write is a fault, for a tracer to pass. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define FRAMES_BELOW 5	/* put(), main(), and the three that called it: two of libc and _start */
@@ -11,7 +13,7 @@
 #define LEVELS_MAX   250
 #define PATH_BITS    31 /* that many levels can be chosen, one by each bit of a path's number */
 
-unsigned long v;
+unsigned long v __attribute__((aligned(4096)));
 
 static __attribute__((noinline)) void put(unsigned long value)
 {
@@ -96,6 +98,8 @@ int main(int argc, char **argv)
 	levels = (unsigned)(frames - FRAMES_BELOW);
 	if (paths == 0 || paths > 1UL << (levels < PATH_BITS ? levels : PATH_BITS))
 		return usage();
+	if (getenv("HOT_SHUT") && mprotect(&v, 4096, PROT_READ))
+		return 2;
 	for (unsigned long i = 0; i < warmup + n; i++) {
 		if (i == warmup)
 			start = now_ns();
