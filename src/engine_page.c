@@ -410,7 +410,6 @@ static bool segv_take(struct engine *engine, struct process *process, const stru
 
 	if (sys_siginfo_get(event->tid, &info) == 0 && info.si_code == SEGV_ACCERR &&
 		space_is_near(process->space, (uint64_t)(uintptr_t)info.si_addr, 1)) {
-		page_mask_clear(event->tid, page_thread(engine, event->thread));
 		is_hit = page_fault_take(engine, process, event, hit, &is_foreign);
 	}
 	if (is_foreign)

@@ -34,6 +34,27 @@ struct fault {
 
 /* Callbacks of the emulator. */
 
+/* Bytes of a page that may be shut; those within an aligned word in the cheapest way. */
+static bool shut_read(const struct space *space, pid_t tid, uint64_t addr, void *out, size_t len)
+{
+	uint64_t word, offset = addr % sizeof(word);
+
+	if (offset + len > sizeof(word) || sys_word_get(tid, addr - offset, &word))
+		return space_read(space, addr, out, len);
+	memcpy(out, (const char *)&word + offset, len);
+	return true;
+}
+
+static bool shut_write(const struct space *space, pid_t tid, uint64_t addr, const void *data, size_t len)
+{
+	uint64_t word;
+
+	if (len != sizeof(word) || addr % sizeof(word))
+		return space_write(space, addr, data, len);
+	memcpy(&word, data, sizeof(word));
+	return sys_word_set(tid, addr, word) == 0;
+}
+
 /* The part of [addr, addr + len) from addr on that lies wholly in watched pages, or wholly outside. */
 static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, bool *is_watched)
 {
@@ -53,7 +74,7 @@ static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
 		bool is_watched;
 		size_t part = fault_part(fault, addr, len, &is_watched);
 
-		if (is_watched ? !space_read(fault->space, addr, out, part)
+		if (is_watched ? !shut_read(fault->space, fault->tid, addr, out, part)
 			       : sys_memory_read(space_pid(fault->space), addr, out, part) != (ssize_t)part)
 			return false;
 		addr += part;
@@ -75,7 +96,7 @@ static bool fault_write(void *context, uint64_t addr, const void *data, size_t l
 			part = fault_part(fault, addr + at, len - at, &is_watched);
 			if (is_watched != watched)
 				continue;
-			if (is_watched ? !space_write(fault->space, addr + at, (const char *)data + at, part)
+			if (is_watched ? !shut_write(fault->space, fault->tid, addr + at, (const char *)data + at, part)
 				       : sys_memory_write(space_pid(fault->space), addr + at, (const char *)data + at, part) !=
 						 (ssize_t)part)
 				return false;
@@ -121,9 +142,9 @@ static struct emulate_target fault_target(struct fault *fault)
 /* As many bytes of code as there are. */
 static void fault_code(struct fault *fault)
 {
-	fault->code_len = INSN_BYTES_MAX;
-	while (fault->code_len > 0 && !space_read(fault->space, fault->regs.rip, fault->code, fault->code_len))
-		fault->code_len--;
+	ssize_t n = sys_memory_read(space_pid(fault->space), fault->regs.rip, fault->code, sizeof(fault->code));
+
+	fault->code_len = n > 0 ? (size_t)n : 0;
 }
 
 /* Would the program's own protections refuse it? The kernel then would have raised the signal without us. */
@@ -223,7 +244,7 @@ static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 	return times;
 }
 
-static void hit_values(const struct space *space, struct hit *hit)
+static void hit_values(const struct space *space, pid_t tid, struct hit *hit)
 {
 	for (uint64_t left = hit->watches; left && hit->n_values < HIT_VALUES_MAX; left &= left - 1) {
 		struct hit_value *value = &hit->values[hit->n_values];
@@ -231,7 +252,7 @@ static void hit_values(const struct space *space, struct hit *hit)
 
 		value->watch = (uint8_t)__builtin_ctzll(left);
 		len = space_watch(space, value->watch, &addr);
-		if (len > HIT_VALUE_BYTES || !space_read(space, addr, value->bytes, len))
+		if (len > HIT_VALUE_BYTES || !shut_read(space, tid, addr, value->bytes, len))
 			continue;
 		value->len = (uint8_t)len;
 		hit->n_values++;
@@ -277,7 +298,7 @@ bool page_fault_take(struct engine *engine, struct process *process, const struc
 	hit->watches = hit->kind = 0;
 	times = hit_watches(&fault, hit);
 	if (times && process->is_counted)
-		hit_values(fault.space, hit);
+		hit_values(fault.space, fault.tid, hit);
 	tracee_resume(engine->tracees, event->thread, 0);
 	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
 	if (!process->is_counted)

@@ -5,6 +5,7 @@
 #include "watchprof/rescue.h"
 #include "watchprof/util.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #define ROUNDS_MAX 30
@@ -29,7 +30,8 @@ static bool rescue_is_calm(const struct tracees *tracees, const struct rescue *r
 	bool is_calm;
 
 	while ((thread = tracees_first(tracees, thread))) {
-		if (thread_is_stopped(thread))
+		/* One that stands at its signal is about to be called into the handler. */
+		if (thread_is_stopped(thread) && thread_stop_signal(thread) != SIGSEGV)
 			tids[n++] = thread_tid(thread);
 	}
 	is_calm = n == tracees_count(tracees) && rescue_is_quiet(rescue, tids, n);
