@@ -71,8 +71,8 @@ if [ "$(id -u)" = 0 ]; then
 		# The target's own /tmp, and its own number.
 		# shellcheck disable=SC2016
 		target unshare -fpm sh -c 'mount --bind "$1" /tmp && exec /tmp/code' sh "$tmp/tmp"
-		target=$(awk -v parent="$target" '$1 == "PPid:" && $2 == parent { split(FILENAME, part, "/"); print part[3] }' \
-			/proc/[0-9]*/status 2>/dev/null)
+		# Others come and go meanwhile: awk would stop at one that is gone.
+		target=$(grep -lx "PPid:.$target" /proc/[0-9]*/status 2>/dev/null | sed -n '1s|/proc/\([0-9]*\)/.*|\1|p')
 		attach -e v:w
 		(trap '' PIPE && echo >&9) 2>/dev/null
 		exec 9>&-

@@ -49,12 +49,12 @@ is "a child that outlives the target: it is counted to its end" "$(total "$tmp/r
 
 # Detach: parent and children are disarmed and live.
 rm -f "$tmp/report"
-mkfifo "$tmp/go3"
+mkfifo "$tmp/go3" "$tmp/go4"
 "$BIN/unignore" "$WATCHPROF" -v -f --report=tsv -o "$tmp/report" -d 0.5 -e v:w -- \
-	sh -c "'$BIN/steady' 2 1000 <'$tmp/go3' & '$BIN/steady' 2 0 <'$tmp/go3'; echo \$? >'$tmp/ends'; wait \$!; echo \$? >>'$tmp/ends'" \
+	sh -c "'$BIN/steady' 2 1000 <'$tmp/go3' & '$BIN/steady' 2 0 <'$tmp/go4'; echo \$? >'$tmp/ends'; wait \$!; echo \$? >>'$tmp/ends'" \
 	>"$tmp/prof.out" 2>"$tmp/prof.err" &
 prof=$!
-exec 8>"$tmp/go3"
+exec 8<>"$tmp/go3" 7<>"$tmp/go4" # a child may open it late
 until_true test -s "$tmp/report"
 ok $? "-f with -d: the report comes while the children live"
 for child in $(awk -F '\t' '$1 == "# process" && $4 > 0 { print $2 }' "$tmp/report"); do
@@ -63,9 +63,9 @@ for child in $(awk -F '\t' '$1 == "# process" && $4 > 0 { print $2 }' "$tmp/repo
 	sed "s/^/# /" "$tmp/dr7"
 done
 echo >&8
-echo >&8
-exec 8>&-
+echo >&7
 wait "$prof"
+exec 8>&- 7>&-
 is "-f with -d: both children end as they do alone" "$(tr '\n' ' ' <"$tmp/ends")" "7 7 "
 # Who forks and ends at once, as daemons do, or executes a program, leaves a child that is watched.
 for mode in exit exec; do
