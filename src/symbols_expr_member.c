@@ -11,6 +11,8 @@
 
 /* Deeper classes than anybody writes: such debug info is broken. */
 #define CLASS_DEPTH_MAX 64
+/* More members than anybody reads. */
+#define STEPS_MAX 16384
 
 /* One search, through classes and what they have. */
 struct member_search {
@@ -279,6 +281,7 @@ struct member_walk {
 	Dwfl_Module *module;
 	struct type *whole;
 	const char *base; /* class that is walked; NULL: the whole itself */
+	size_t n_left; /* steps: debug info that is broken may have no end */
 	void (*take)(void *context, struct member *member, const char *name, const char *base, bool is_static);
 	void *context;
 };
@@ -347,14 +350,14 @@ static void walk_type(struct member_walk *walk, struct type *type, uint64_t offs
 				continue;
 			member.offset = offset + at;
 			walk_tell(walk, &member, name);
-		} while (dwarf_siblingof(&die, &die) == 0);
+		} while (walk->n_left && walk->n_left-- && dwarf_siblingof(&die, &die) == 0);
 	}
 }
 
 void type_members(struct symbols *symbols, Dwfl_Module *module, struct type *type,
 	void (*take)(void *context, struct member *member, const char *name, const char *base, bool is_static), void *context)
 {
-	struct member_walk walk = {symbols, module, type, NULL, take, context};
+	struct member_walk walk = {symbols, module, type, NULL, STEPS_MAX, take, context};
 
 	if (is_struct(type))
 		walk_type(&walk, type, 0, 0);

@@ -296,7 +296,8 @@ static void heading_draw(const struct model *model, struct canvas *canvas, const
 	line_put_trimmed(canvas, LINE_HEADING, text);
 }
 
-static void tabs_draw(const struct model *model, struct canvas *canvas)
+/* The names of the views, with so many blanks between them. */
+static char *tabs_line(const struct model *model, int blanks)
 {
 	static const struct view *const views[] = {
 		&view_functions, &view_callers, &view_callees, &view_threads, &view_source, &view_values,
@@ -308,14 +309,13 @@ static void tabs_draw(const struct model *model, struct canvas *canvas)
 	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
 		bool is_it = views[i]->action == model->view->action;
 
-		fprintf(out, "%s%zu %s%s ", is_it ? "[" : " ", i + 1, views[i]->name, is_it ? "]" : " ");
+		fprintf(out, "%s%zu %s%s%*s", is_it ? "[" : " ", i + 1, views[i]->name, is_it ? "]" : " ", blanks, "");
 	}
 	cell_close(out);
-	line_put(canvas, LINE_DIM, text);
-	free(text);
+	return text;
 }
 
-static char *keys_line(void)
+static char *keys_line(const struct model *model, int blanks)
 {
 	size_t n_bindings, len;
 	const struct key_binding *bindings = keys_table(&n_bindings);
@@ -324,10 +324,30 @@ static char *keys_line(void)
 
 	for (size_t i = 0; i < n_bindings; i++) {
 		if (bindings[i].bar)
-			fprintf(out, "%s%s", ftell(out) ? "  " : "", bindings[i].bar);
+			fprintf(out, "%*s%s", ftell(out) ? blanks : 0, "", bindings[i].bar);
 	}
+	(void)model;
 	cell_close(out);
 	return text;
+}
+
+/* A line with as many blanks as there is room for: most, or one less. */
+static char *line_fit(const struct model *model, char *(*line)(const struct model *, int), int most)
+{
+	char *text = line(model, most);
+
+	if (cell_width(text) <= model->width)
+		return text;
+	free(text);
+	return line(model, most - 1);
+}
+
+static void tabs_draw(const struct model *model, struct canvas *canvas)
+{
+	char *text = line_fit(model, tabs_line, 1);
+
+	line_put(canvas, LINE_DIM, text);
+	free(text);
 }
 
 /* The last line: what is typed, a message, or the keys. */
@@ -339,7 +359,7 @@ static void foot_draw(const struct model *model, struct canvas *canvas)
 		     : model->pager.page  ? text_copy("Esc back  j k PgDn PgUp  q quit")
 		     : model->is_finished ? text_copy("The run has ended: q quit, w write a report, ? help")
 		     : model->is_paused	  ? text_copy("PAUSED: space goes on, ? help")
-					  : keys_line();
+					  : line_fit(model, keys_line, 2);
 	bool is_alert = !model->prompt.action && (model->message || model->is_paused);
 
 	line_put(canvas, model->prompt.action ? LINE_PLAIN : is_alert ? LINE_ALERT : LINE_HEADING, text);

@@ -306,7 +306,9 @@ if command -v screen >/dev/null; then
 	type_keys q
 	until_true not_shown 'The run has ended'
 	settings screen-after
-	is "in GNU screen: the terminal is as it was" "$(cat "$tmp/stty.screen-after")" "$(cat "$tmp/stty.screen")"
+	# screen may tell the former size for a while.
+	is "in GNU screen: the terminal is as it was" "$(sed 's/rows.*columns [0-9]*//' "$tmp/stty.screen-after")" \
+		"$(sed 's/rows.*columns [0-9]*//' "$tmp/stty.screen")"
 	type_keys "exit" Enter
 	until_true shown terminating
 else
