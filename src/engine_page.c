@@ -316,9 +316,7 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
-	/* A call that was made when pages were open has its buffers there, maybe. It begins again. */
-	if (!arming->is_limit || !arming->off)
-		page_spare_nobody(engine);
+	page_calls_spare(engine, process, arming);
 	space_threads_stop(engine, process->space);
 	result = process_arm(engine, process, arming, err);
 	if (result == 0 && arming->stopped)

@@ -400,6 +400,32 @@ void page_call_take(struct engine *engine, struct process *process, const struct
 	tracee_resume(engine->tracees, event->thread, 0);
 }
 
+/* May the call that a thread is in touch what will be shut? */
+static bool is_call_met(struct space *space, const struct page_thread *own, const struct arming *arming)
+{
+	struct call_plan plan;
+
+	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
+	for (size_t i = 0; i < plan.n; i++) {
+		if (space_will_shut(arming, plan.pieces[i].addr, plan.pieces[i].len))
+			return true;
+	}
+	return !plan.is_complete;
+}
+
+void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming)
+{
+	struct thread *thread = NULL;
+
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		const struct page_thread *own = thread_mark(thread)->own;
+
+		if (thread_pid(thread) == process->pid)
+			thread_mark(thread)->is_spared =
+				own && own->is_in_call && !is_call_met(process->space, own, arming);
+	}
+}
+
 void page_call_undo(struct engine *engine, struct process *process, struct thread *thread)
 {
 	struct page_thread *own = thread_mark(thread)->own;

@@ -107,6 +107,10 @@ void page_mask_restore(pid_t tid, struct page_thread *own);
  * it is another one. */
 uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs);
 
+/* At the next stop threads are spared that are in calls which have nothing to do with what will be shut. A call that was made when
+ * pages were open has its buffers there, maybe: it begins again. */
+void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming);
+
 /* The next stop is one of all threads, also of those in calls, which they begin again. */
 void page_spare_nobody(struct engine *engine);
 
