@@ -569,6 +569,12 @@ static bool process_event(struct engine *engine, struct process *process, const 
 			page_mask_clear(event->tid, page_thread(engine, event->thread));
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
+	case TRACEE_HALT:
+		/* The stop is complete, and the parent told, when the agent stands in it, too. */
+		if (space_agent(process->space))
+			agent_settle(space_agent(process->space));
+		tracee_resume(engine->tracees, event->thread, 0);
+		return false;
 	case TRACEE_CALL:
 		page_call_take(engine, process, event);
 		return false;

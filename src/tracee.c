@@ -363,6 +363,10 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 		thread->visit = false;
 		return true;
 	}
+	if (tracees->reports_all && thread->stop.kind == STOP_GROUP && !thread->fresh && !thread->visit) {
+		out->kind = TRACEE_HALT;
+		return true;
+	}
 	if (sig || thread->stop.kind == STOP_TRAPPED)
 		syscall_restart(thread->tid);
 	if (thread->fresh || thread->visit) {

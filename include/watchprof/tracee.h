@@ -41,6 +41,7 @@ enum tracee_event_kind {
 	TRACEE_EXEC,	 /* a new image, before its first instruction */
 	TRACEE_CALL,	 /* a system call begins or ends: only after tracees_report_all() */
 	TRACEE_SIGNAL,	 /* a signal is about to be delivered: likewise */
+	TRACEE_HALT,	 /* it is in a job-control stop: likewise; tracee_resume() leaves it there */
 	TRACEE_EXITED,	 /* a process has ended; thread is NULL */
 	TRACEE_NONE,	 /* nothing is traced any more */
 };
