@@ -280,16 +280,19 @@ static int rseqs_withdraw(struct engine *engine, struct process *process, const 
 static int process_arm(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
 {
 	struct thread *thread = thread_stopped(engine, process->pid);
-	int status, result;
+	int status = 0, result;
 
-	if (!thread)
+	if (!thread && !space_agent(process->space))
 		return err_set(err, "process %d: no thread of it could be stopped", process->pid);
-	exec_finish(engine, thread);
+	if (thread)
+		exec_finish(engine, thread);
 	if (rseqs_withdraw(engine, process, arming, err))
 		return -1;
-	status = thread_status(thread);
-	result = space_arm(process->space, thread_tid(thread), &status, arming, err);
-	thread_status_set(thread, status);
+	if (thread)
+		status = thread_status(thread);
+	result = space_arm(process->space, thread ? thread_tid(thread) : 0, &status, arming, err);
+	if (thread)
+		thread_status_set(thread, status);
 	if (result)
 		return -1;
 	process->hook = arming->hook;
@@ -316,7 +319,10 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
-	page_calls_spare(engine, process, arming);
+	if (space_agent(process->space))
+		page_calls_spare(engine, process, arming);
+	else
+		page_spare_nobody(engine); /* one of them has to make the agent */
 	space_threads_stop(engine, process->space);
 	result = process_arm(engine, process, arming, err);
 	if (result == 0 && arming->stopped)
