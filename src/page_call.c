@@ -187,6 +187,24 @@ static bool is_about_segv(const struct process *process, const struct page_threa
 			own->nr == SYS_execveat);
 }
 
+/* Does the call set or tell the mask of signals, or hand it on? */
+static bool is_about_mask(uint64_t nr)
+{
+	switch (nr) {
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigreturn:
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_execve:
+	case SYS_execveat:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_map_call(uint64_t nr)
 {
 	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap || nr == SYS_shmat;
@@ -207,8 +225,8 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 		space_back(process->space);
 	if (is_map_call(own->nr))
 		map_look(process->space, own, result);
-	if (own->nr == SYS_rt_sigprocmask || own->nr == SYS_rt_sigreturn)
-		page_mask_clear(own->tid, own);
+	if (is_about_mask(own->nr))
+		page_mask_take(own->tid, own);
 }
 
 /* Beginnings. */
@@ -368,6 +386,8 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	}
 	if (is_about_segv(process, own))
 		space_aside(space);
+	if (is_about_mask(own->nr))
+		page_mask_restore(own->tid, own);
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
 	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
 	own->is_map = is_lifted && plan.class == CALL_MAP;

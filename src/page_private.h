@@ -101,6 +101,8 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 
 /* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
 void page_mask_clear(pid_t tid, struct page_thread *own);
+/* The same where the mask has been set by the program, as a whole. */
+void page_mask_take(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
 
 /* A thread at a SIGTRAP: the watches of the breakpoint of ours that it is of, and the registers as they were before it; 0:

@@ -46,6 +46,8 @@ static void thread_release(struct engine *engine, struct process *process, struc
 		sys_regs_set(thread_tid(thread), &regs);
 		is_own = true;
 	}
+	/* It stands at a breakpoint of ours that the caller was told of. */
+	is_own |= engine->held == thread && engine->held_sig == 0 && thread_stop_signal(thread) == SIGTRAP;
 	is_own |= process && is_own_fault(process, thread);
 	if (own)
 		page_mask_restore(thread_tid(thread), own);

@@ -7,8 +7,12 @@
 #include "watchprof/util.h"
 
 #include <signal.h>
+#include <stddef.h>
+#include <ucontext.h>
 
 #define SEGV_BIT (1ULL << (SIGSEGV - 1))
+/* The return address, and then the context (struct rt_sigframe of the kernel's asm/sigframe.h). */
+#define FRAME_MASK (sizeof(uint64_t) + offsetof(ucontext_t, uc_sigmask))
 
 void page_mask_clear(pid_t tid, struct page_thread *own)
 {
@@ -20,6 +24,12 @@ void page_mask_clear(pid_t tid, struct page_thread *own)
 	sys_sigmask_set(tid, mask & ~SEGV_BIT);
 }
 
+void page_mask_take(pid_t tid, struct page_thread *own)
+{
+	own->is_segv_blocked = false;
+	page_mask_clear(tid, own);
+}
+
 void page_mask_restore(pid_t tid, struct page_thread *own)
 {
 	uint64_t mask;
@@ -27,6 +37,18 @@ void page_mask_restore(pid_t tid, struct page_thread *own)
 	if (own->is_segv_blocked && sys_sigmask_get(tid, &mask) == 0)
 		sys_sigmask_set(tid, mask | SEGV_BIT);
 	own->is_segv_blocked = false;
+}
+
+/* A handler has begun, with its frame at the stack pointer: the mask that is put back when it returns is the program's own. */
+static void frame_mask_set(const struct space *space, pid_t tid)
+{
+	struct user_regs_struct regs;
+	uint64_t mask;
+
+	if (sys_regs_get(tid, &regs) || !space_read(space, regs.rsp + FRAME_MASK, &mask, sizeof(mask)))
+		return;
+	mask |= SEGV_BIT;
+	space_write(space, regs.rsp + FRAME_MASK, &mask, sizeof(mask));
 }
 
 /* Whether there is a handler is the process's business and may change at any time; nobody else runs when that
@@ -41,6 +63,7 @@ static bool is_caught(pid_t tid, int sig)
 void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
 	struct space *space = process->space;
+	struct page_thread *own;
 
 	/* One of its own is a matter between the program and the kernel. */
 	if (event->sig == SIGSEGV)
@@ -51,8 +74,12 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 	}
 	space_threads_stop(engine, space);
 	space_open(space);
-	if (tracee_step(engine->tracees, event->thread, event->sig))
-		page_mask_clear(event->tid, page_thread(engine, event->thread));
+	if (tracee_step(engine->tracees, event->thread, event->sig)) {
+		own = page_thread(engine, event->thread);
+		if (own->is_segv_blocked)
+			frame_mask_set(space, event->tid);
+		page_mask_clear(event->tid, own); /* what was blocked before is, too */
+	}
 	if (event->sig == SIGSEGV)
 		space_back(space);
 	space_shut(space);

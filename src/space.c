@@ -180,7 +180,7 @@ int space_check(const struct space *space, const struct arming *arming, struct e
 	struct maps maps;
 	int result = 0;
 
-	maps.list = procfs_maps(space->pid, &maps.n);
+	maps.list = procfs_maps(procfs_living_thread(space->pid), &maps.n);
 	for (size_t i = 0; i < arming->n && result == 0; i++) {
 		const struct span *span = &arming->spans[i];
 		uint64_t end = span->addr + span->len;
@@ -251,7 +251,7 @@ static void pages_protections(const struct space *space, struct page *pages, siz
 {
 	struct maps maps;
 
-	maps.list = procfs_maps(space->pid, &maps.n);
+	maps.list = procfs_maps(procfs_living_thread(space->pid), &maps.n);
 	for (size_t i = 0; i < n; i++) {
 		const struct page *known = is_known ? page_find(space->pages, space->n_pages, pages[i].addr) : NULL;
 		const struct procfs_map *map = maps_find(&maps, pages[i].addr);

@@ -1,0 +1,315 @@
+/* page_trials TRIAL: what a program may do to, or around, a page that is watched in it, and what comes of it is the same
+ * unwatched. It says "at ADDRESS" of the variable and "ready"; after a line it does so, and says "result NUMBER". */
+#include "handshake.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define PAGE 4096
+
+static char *memory; /* three pages, v in the second */
+static volatile long *v;
+static pthread_barrier_t barrier;
+
+__attribute__((noinline)) static void add_one(volatile long *p)
+{
+	__asm__ volatile("lock incq %0" : "+m"(*p));
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* The program's own protections, while it is watched. */
+static volatile int faults;
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	faults++;
+	mprotect(memory + PAGE, PAGE, PROT_READ | PROT_WRITE);
+}
+
+static long try_mprotect(void)
+{
+	signal(SIGSEGV, on_fault);
+	for (int i = 0; i < 100; i++) {
+		mprotect(memory + PAGE, PAGE, i % 2 ? PROT_NONE : PROT_READ);
+		add_one(v);
+		mprotect(memory, 3 * PAGE, PROT_READ | PROT_WRITE);
+		add_one(v);
+	}
+	return faults * 1000 + *v;
+}
+
+static long try_munmap(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 50; i++) {
+		add_one(v);
+		sum += *v;
+		munmap(memory + PAGE, PAGE);
+		if (mmap(memory + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return -1;
+		sum += *v * 100;
+	}
+	return sum;
+}
+
+static long try_fixed(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 50; i++) {
+		add_one(v);
+		sum += *v;
+		if (mmap(memory, 3L * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return -1;
+	}
+	return sum;
+}
+
+static long try_mremap(void)
+{
+	char *other = mmap(NULL, 3L * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 50; i++) {
+		add_one(v);
+		if (mremap(memory, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) != other)
+			return -1;
+		++*(volatile long *)(other + ((char *)(uintptr_t)v - memory));
+		if (mremap(other, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, memory) != memory)
+			return -2;
+	}
+	return *v;
+}
+
+static long try_madvise(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 50; i++) {
+		add_one(v);
+		sum += *v;
+		madvise(memory, 3L * PAGE, MADV_DONTNEED);
+	}
+	return sum;
+}
+
+/* Endings. */
+
+static void *add_for_ever(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	for (;;)
+		add_one(arg);
+	return arg;
+}
+
+static void *sleep_for_ever(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void busy_begin(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 5);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, i % 2 ? sleep_for_ever : add_for_ever, (void *)(uintptr_t)v);
+	pthread_barrier_wait(&barrier);
+}
+
+static long try_exit(void)
+{
+	busy_begin();
+	say("result 5");
+	_exit(5);
+}
+
+static void *exec_now(void *arg)
+{
+	say("result 6");
+	execl("/bin/sh", "sh", "-c", "exit 6", (char *)NULL);
+	return arg;
+}
+
+static long try_exec(void)
+{
+	pthread_t thread;
+
+	busy_begin();
+	pthread_create(&thread, NULL, exec_now, NULL);
+	pthread_join(thread, NULL);
+	return -1;
+}
+
+static void *finish(void *arg)
+{
+	pthread_join(*(pthread_t *)arg, NULL);
+	for (int i = 0; i < 1000; i++)
+		add_one(v);
+	say("result %ld", *v);
+	exit(7);
+}
+
+static long try_leader(void)
+{
+	static pthread_t self;
+	pthread_t thread;
+
+	self = pthread_self();
+	pthread_create(&thread, NULL, finish, &self);
+	pthread_exit(NULL);
+}
+
+static long try_killed(void)
+{
+	busy_begin();
+	say("result 9");
+	kill(getpid(), SIGSEGV);
+	for (;;)
+		pause();
+	return -1;
+}
+
+/* Many threads at once. */
+
+static void *add_many(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		add_one(v);
+		sched_yield();
+	}
+	return arg;
+}
+
+static void *fork_many(void *arg)
+{
+	for (int i = 0; i < 5; i++) {
+		int status = 0;
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(pid, &status, 0);
+		if (status == 0)
+			add_one(v);
+	}
+	return arg;
+}
+
+/* glibc makes all threads call setgid, by a signal. */
+static void *set_many(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		if (setegid(getegid()) == 0)
+			add_one(v);
+	}
+	return arg;
+}
+
+static long together(void *(*work)(void *), int n)
+{
+	pthread_attr_t small;
+	pthread_t thread[200];
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (int i = 0; i < n; i++)
+		pthread_create(&thread[i], &small, work, NULL);
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	return *v;
+}
+
+static long try_crowd(void) { return together(add_many, 200); }
+static long try_vforks(void) { return together(fork_many, 8); }
+static long try_setegid(void) { return together(set_many, 8); }
+
+/* Stopped and continued by another process, all the time. */
+static long try_stops(void)
+{
+	pid_t self = getpid(), child = fork();
+
+	if (child == 0) {
+		for (int i = 0; i < 100; i++) {
+			kill(self, SIGSTOP);
+			sched_yield();
+			kill(self, SIGCONT);
+			sched_yield();
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 5000; i++)
+		add_one(v);
+	waitpid(child, NULL, 0);
+	return *v;
+}
+
+/* A timer of 1 kHz. */
+static long try_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
+	struct itimerspec every = {{0, 1000000}, {0, 1000000}};
+	timer_t timer;
+
+	signal(SIGUSR2, on_signal);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &every, NULL);
+	for (int i = 0; i < 5000; i++)
+		add_one(v);
+	timer_delete(timer);
+	return *v;
+}
+
+static const struct trial {
+	const char *name;
+	long (*run)(void);
+} trials[] = {
+	{"mprotect", try_mprotect},
+	{"munmap", try_munmap},
+	{"fixed", try_fixed},
+	{"mremap", try_mremap},
+	{"madvise", try_madvise},
+	{"exit", try_exit},
+	{"exec", try_exec},
+	{"leader", try_leader},
+	{"killed", try_killed},
+	{"crowd", try_crowd},
+	{"vforks", try_vforks},
+	{"setegid", try_setegid},
+	{"stops", try_stops},
+	{"timer", try_timer},
+};
+
+int main(int argc, char **argv)
+{
+	memory = mmap(NULL, 3L * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	v = (volatile long *)(uintptr_t)(memory + PAGE + 128);
+	for (size_t i = 0; argc > 1 && i < sizeof(trials) / sizeof(trials[0]); i++) {
+		if (strcmp(argv[1], trials[i].name) != 0)
+			continue;
+		say("at 0x%lx", (long)(uintptr_t)v);
+		say("ready");
+		told(NULL);
+		say("result %ld", trials[i].run());
+		return 0;
+	}
+	return 1;
+}

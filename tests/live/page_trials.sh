@@ -1,0 +1,33 @@
+# page_trials.sh: a program that changes the mappings of what is watched, ends in any way, or has very many threads does what
+# it does unwatched.
+. "$(dirname "$0")/lib.sh"
+
+# trial NAME HITS: attach while it waits; HITS in add_one, "-" where they are not known beforehand.
+trial() {
+	target "$BIN/page_trials" "$1"
+	go
+	want=$?
+	want="$want $(said result)"
+	target "$BIN/page_trials" "$1"
+	attach -e "$(said at)/8:w"
+	go
+	is "$1: as it is unwatched" "$? $(said result)" "$want"
+	wait "$prof"
+	[ "$2" = - ] || is "$1: hits" "$(rows "$tmp/report" "$(said at)/8:w" | awk '$2 == "add_one" { n = $1 } END { print n + 0 }')" "$2"
+}
+
+trial mprotect 200
+trial munmap 50
+trial fixed 50
+trial mremap 50
+trial madvise 50
+trial exit -
+trial exec -
+trial leader 1000
+trial killed -
+trial crowd 4000
+trial vforks 40
+trial setegid 160
+trial stops 5000
+trial timer 5000
+done_testing
