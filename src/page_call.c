@@ -369,6 +369,16 @@ static bool has_shut_piece(const struct space *space, const struct call_plan *pl
 	return !plan->is_complete;
 }
 
+/* From now on the kernel reads and writes memory outside of calls: it has to find the pages open, for good. */
+static void call_blind(struct engine *engine, struct space *space)
+{
+	if (space_is_blind(space))
+		return;
+	space_blind(space);
+	engine->counts.blinded++;
+	engine->counts.lost++;
+}
+
 static void call_begin(struct engine *engine, struct process *process, struct thread *thread)
 {
 	struct page_thread *own = page_thread(engine, thread);
@@ -389,6 +399,8 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	if (is_about_mask(own->nr))
 		page_mask_restore(own->tid, own);
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
+	if (own->nr == SYS_io_uring_setup || own->nr == SYS_io_setup)
+		call_blind(engine, space);
 	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
 	own->is_map = is_lifted && plan.class == CALL_MAP;
 	/* What only changes mappings elsewhere needs nothing. */

@@ -14,9 +14,15 @@ void session_check_cost(struct session *session)
 	struct engine_counts counts;
 	uint64_t stops;
 
-	if (session->is_cost_told || !session->engine)
+	if (!session->engine)
 		return;
 	counts = session->ops->counts(session->engine);
+	if (counts.blinded && !session->is_blind_told)
+		session_warn(session, text_copy("the target has begun to use asynchronous input and output (io_uring or aio), in which the kernel "
+						"works in its memory by itself: from then on nothing was watched by pages"));
+	session->is_blind_told |= counts.blinded > 0;
+	if (session->is_cost_told)
+		return;
 	stops = counts.neighbours + profile_hits(session->profile);
 	if (stops < STOPS_MIN || counts.neighbours * 100 <= stops * SHARE_MAX)
 		return;

@@ -128,6 +128,7 @@ struct session {
 	uint64_t limited_second;
 	bool was_limited, is_limiting; /* that changes just now, and nothing else */
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
+	bool is_blind_told; /* that pages are open for good */
 	bool is_cost_told; /* that most stops are of no use */
 
 	const char *text[WATCHES_MAX];

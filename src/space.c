@@ -51,6 +51,7 @@ struct space {
 	struct page *pages; /* by address */
 	size_t n_pages;
 	unsigned n_open;
+	bool is_blind; /* one of these is for good */
 	struct breakpoint breakpoints[WATCHES_MAX];
 	size_t n_breakpoints;
 	uint64_t scratch_used; /* bit i: part i */
@@ -392,6 +393,18 @@ void space_shut(struct space *space)
 		return;
 	if (pages_note(space, space->pages, space->n_pages, NULL, 0) == 0)
 		pages_protect(space, space->pages, space->n_pages, true);
+}
+
+void space_blind(struct space *space)
+{
+	if (!space->is_blind)
+		space_open(space);
+	space->is_blind = true;
+}
+
+bool space_is_blind(const struct space *space)
+{
+	return space->is_blind;
 }
 
 bool space_is_open(const struct space *space)

@@ -67,6 +67,10 @@ void space_open(struct space *space);
 void space_shut(struct space *space);
 bool space_is_open(const struct space *space);
 
+/* The same for good: nothing is watched here any more. */
+void space_blind(struct space *space);
+bool space_is_blind(const struct space *space);
+
 /* Mappings have changed: what the program's own protections are now, and which pages are there. */
 void space_refresh(struct space *space);
 
