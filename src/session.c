@@ -617,6 +617,7 @@ static int close_and_report(struct session *session, struct err *err)
 		session_compare(session);
 	describe_target(session);
 	tell_masks(session);
+	session_check_cost(session);
 	report = session_report(session, watches);
 	session_report_end(session, &report);
 	report.end = end;

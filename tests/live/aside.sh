@@ -8,7 +8,7 @@ if [ $ENGINE != page ]; then
 fi
 launch -e a:w -- "$BIN/aside"
 is "a busy neighbour: the count" "$status $(rows "$tmp/report" a:w)" "4 1 main"
-is "a busy neighbour: how often" "$(field "$tmp/report" neighbours | awk '{ print $1 >= 3000 }')" 1
+is "a busy neighbour: how often" "$(field "$tmp/report" neighbours | awk '{ print ($1 >= 3000) }')" 1
 matches "a busy neighbour: a warning" "$message" \
 	"watchprof: warning: [0-9]* of [0-9]* stops were accesses to other variables in the same pages*"
 if [ "$("$BIN/aside" ring)" = "a 11 ring 1" ]; then
