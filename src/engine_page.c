@@ -412,9 +412,15 @@ static bool segv_take(struct engine *engine, struct process *process, const stru
 	bool is_foreign = true, is_hit = false;
 	siginfo_t info;
 
-	if (sys_siginfo_get(event->tid, &info) == 0 && info.si_code == SEGV_ACCERR &&
-		space_is_near(process->space, (uint64_t)(uintptr_t)info.si_addr, 1)) {
-		is_hit = page_fault_take(engine, process, event, hit, &is_foreign);
+	if (sys_siginfo_get(event->tid, &info) == 0 && info.si_code == SEGV_ACCERR) {
+		uint64_t addr = (uint64_t)(uintptr_t)info.si_addr;
+
+		if (space_is_near(process->space, addr, 1)) {
+			is_hit = page_fault_take(engine, process, event, hit, &is_foreign);
+		} else if (space_was_shut(process->space, addr)) {
+			tracee_resume(engine->tracees, event->thread, 0);
+			return false;
+		}
 	}
 	if (is_foreign)
 		page_signal_take(engine, process, event);

@@ -50,6 +50,8 @@ struct space {
 	uint64_t off;
 	struct page *pages; /* by address */
 	size_t n_pages;
+	struct page *former; /* that were shut once, sorted */
+	size_t n_former;
 	unsigned n_open;
 	bool is_blind; /* one of these is for good */
 	struct breakpoint breakpoints[WATCHES_MAX];
@@ -86,6 +88,7 @@ void space_drop(struct space *space)
 	if (space->memory_fd >= 0)
 		close(space->memory_fd);
 	free(space->pages);
+	free(space->former);
 	free(space);
 }
 
@@ -557,6 +560,35 @@ int space_rseq_restore(const struct space *space, pid_t tid, int *status, const 
 	return rseq_restore(tid, status, &site, former);
 }
 
+/* Pages that are open again: an access may have run into one just before. */
+static void former_note(struct space *space, const struct page *pages, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (page_find(space->former, space->n_former, pages[i].addr))
+			continue;
+		space->former = mem_resize(space->former, space->n_former + 1, sizeof(*space->former));
+		space->former[space->n_former++] = pages[i];
+		qsort(space->former, space->n_former, sizeof(*space->former), page_compare);
+	}
+}
+
+bool space_was_shut(const struct space *space, uint64_t addr)
+{
+	struct procfs_map *maps;
+	bool is_open = false;
+	size_t n;
+
+	if (!page_find(space->former, space->n_former, addr & -(uint64_t)SPACE_PAGE))
+		return false;
+	maps = procfs_maps(space->pid, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (addr >= maps[i].start && addr < maps[i].end)
+			is_open = maps[i].readable && maps[i].writable;
+	}
+	procfs_maps_free(maps, n);
+	return is_open;
+}
+
 /* Open what is not watched any more, shut what is watched now. Without an agent there is neither. */
 static int pages_replace(struct space *space, struct page *pages, size_t n)
 {
@@ -577,6 +609,7 @@ static int pages_replace(struct space *space, struct page *pages, size_t n)
 	}
 	space->pages = pages;
 	space->n_pages = n;
+	former_note(space, former, n_former);
 	free(former);
 	return pages_note(space, pages, n, NULL, 0);
 }
