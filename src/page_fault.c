@@ -75,7 +75,7 @@ static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
 		size_t part = fault_part(fault, addr, len, &is_watched);
 
 		if (is_watched ? !shut_read(fault->space, fault->tid, addr, out, part)
-			       : sys_memory_read(space_pid(fault->space), addr, out, part) != (ssize_t)part)
+			       : sys_memory_read(fault->tid, addr, out, part) != (ssize_t)part)
 			return false;
 		addr += part;
 		out = (char *)out + part;
@@ -97,7 +97,7 @@ static bool fault_write(void *context, uint64_t addr, const void *data, size_t l
 			if (is_watched != watched)
 				continue;
 			if (is_watched ? !shut_write(fault->space, fault->tid, addr + at, (const char *)data + at, part)
-				       : sys_memory_write(space_pid(fault->space), addr + at, (const char *)data + at, part) !=
+				       : sys_memory_write(fault->tid, addr + at, (const char *)data + at, part) !=
 						 (ssize_t)part)
 				return false;
 		}
@@ -142,7 +142,7 @@ static struct emulate_target fault_target(struct fault *fault)
 /* As many bytes of code as there are. */
 static void fault_code(struct fault *fault)
 {
-	ssize_t n = sys_memory_read(space_pid(fault->space), fault->regs.rip, fault->code, sizeof(fault->code));
+	ssize_t n = sys_memory_read(fault->tid, fault->regs.rip, fault->code, sizeof(fault->code));
 
 	fault->code_len = n > 0 ? (size_t)n : 0;
 }

@@ -1,5 +1,6 @@
-/* page_masks: what a program sees of its own signal mask and handlers of SIGSEGV, while a variable of it is watched, and
- * afterwards. After each line that it is told it looks, and says the same as unwatched. */
+/* page_masks: what a program sees of its own signal mask and handlers of SIGSEGV, while a variable
+ * of it is watched, and afterwards. After each line that it is told it looks, and says the same as
+ * unwatched. */
 #include "handshake.h"
 #include <pthread.h>
 #include <setjmp.h>
@@ -42,7 +43,8 @@ static void touch(void)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
-	handled += sig == SIGSEGV && info->si_code == SEGV_ACCERR && info->si_addr == memory + PAGE + 8;
+	handled += sig == SIGSEGV && info->si_code == SEGV_ACCERR &&
+		   info->si_addr == memory + PAGE + 8;
 	nested = is_blocked();
 	touch();
 	mprotect(memory + PAGE, PAGE, PROT_READ | PROT_WRITE);
@@ -77,8 +79,8 @@ static void look_fault(const char *name, int flags)
 	fault();
 	touch();
 	sigaction(SIGSEGV, NULL, &seen);
-	say("%s: handled %d, blocked inside %d, afterwards %d, flags %x, own %d", name, handled, nested, is_blocked(), seen.sa_flags & ~0x04000000,
-		seen.sa_sigaction == on_fault);
+	say("%s: handled %d, blocked inside %d, afterwards %d, flags %x, own %d", name, handled,
+		nested, is_blocked(), seen.sa_flags & ~0x04000000, seen.sa_sigaction == on_fault);
 }
 
 static void look_jump(void)
@@ -119,7 +121,8 @@ static void look_masks(void)
 	handled = 0;
 	signal(SIGUSR1, on_any);
 	raise(SIGUSR1);
-	say("handler of another: handled %d, blocked inside %d, afterwards %d", handled, nested, is_blocked());
+	say("handler of another: handled %d, blocked inside %d, afterwards %d", handled, nested,
+		is_blocked());
 	pid = fork();
 	if (pid == 0)
 		_exit(is_blocked() ? 3 : 4);

@@ -1,5 +1,6 @@
-/* page_trials TRIAL: what a program may do to, or around, a page that is watched in it, and what comes of it is the same
- * unwatched. It says "at ADDRESS" of the variable and "ready"; after a line it does so, and says "result NUMBER". */
+/* page_trials TRIAL: what a program may do to, or around, a page that is watched in it, and what
+ * comes of it is the same unwatched. It says "at ADDRESS" of the variable and "ready"; after a line
+ * it does so, and says "result NUMBER". */
 #include "handshake.h"
 #include <pthread.h>
 #include <sched.h>
@@ -58,7 +59,8 @@ static long try_munmap(void)
 		add_one(v);
 		sum += *v;
 		munmap(memory + PAGE, PAGE);
-		if (mmap(memory + PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		if (mmap(memory + PAGE, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			return -1;
 		sum += *v * 100;
 	}
@@ -72,7 +74,8 @@ static long try_fixed(void)
 	for (int i = 0; i < 50; i++) {
 		add_one(v);
 		sum += *v;
-		if (mmap(memory, 3L * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		if (mmap(memory, 3L * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			return -1;
 	}
 	return sum;
@@ -84,10 +87,12 @@ static long try_mremap(void)
 
 	for (int i = 0; i < 50; i++) {
 		add_one(v);
-		if (mremap(memory, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) != other)
+		if (mremap(memory, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) !=
+			other)
 			return -1;
 		++*(volatile long *)(other + ((char *)(uintptr_t)v - memory));
-		if (mremap(other, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, memory) != memory)
+		if (mremap(other, 3L * PAGE, 3L * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, memory) !=
+			memory)
 			return -2;
 	}
 	return *v;
@@ -129,7 +134,8 @@ static void busy_begin(void)
 
 	pthread_barrier_init(&barrier, NULL, 5);
 	for (int i = 0; i < 4; i++)
-		pthread_create(&thread, NULL, i % 2 ? sleep_for_ever : add_for_ever, (void *)(uintptr_t)v);
+		pthread_create(
+			&thread, NULL, i % 2 ? sleep_for_ever : add_for_ever, (void *)(uintptr_t)v);
 	pthread_barrier_wait(&barrier);
 }
 
@@ -238,9 +244,18 @@ static long together(void *(*work)(void *), int n)
 	return *v;
 }
 
-static long try_crowd(void) { return together(add_many, 200); }
-static long try_vforks(void) { return together(fork_many, 8); }
-static long try_setegid(void) { return together(set_many, 8); }
+static long try_crowd(void)
+{
+	return together(add_many, 200);
+}
+static long try_vforks(void)
+{
+	return together(fork_many, 8);
+}
+static long try_setegid(void)
+{
+	return together(set_many, 8);
+}
 
 /* Stopped and continued by another process, all the time. */
 static long try_stops(void)
