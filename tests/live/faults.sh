@@ -12,7 +12,7 @@ faulty() {
 	shift 2
 	rm -rf "$tmp/fault.log" "$tmp/out"
 	mkdir "$tmp/out"
-	timeout -s KILL 20 "$@" >"$tmp/prof.out" 2>"$tmp/prof.err" </dev/null 9>&-
+	timeout -s KILL 120 "$@" >"$tmp/prof.out" 2>"$tmp/prof.err" </dev/null 9>&-
 	status=$?
 	unset FAULT_PROGRAM FAULT_CALL FAULT_AT FAULT_LOG LD_PRELOAD
 }
@@ -108,7 +108,7 @@ refused_output() {
 	pattern=$3
 	shift 3
 	target "$BIN/steady" 2 1000
-	timeout -s KILL 30 "$WATCHPROF" --report=tsv -n 20 -p "$target" -e v:w "$@" >"$out" 2>"$tmp/prof.err" 9>&-
+	timeout -s KILL 120 "$WATCHPROF" --report=tsv -n 20 -p "$target" -e v:w "$@" >"$out" 2>"$tmp/prof.err" 9>&-
 	is "$what: status $wanted" $? "$wanted"
 	matches "$what: it says why" "$(tail -n 1 "$tmp/prof.err")" "$pattern"
 	all_clear "$target"
@@ -131,7 +131,7 @@ target "$BIN/steady" 2 1000
 mkfifo "$tmp/pipe"
 (exec 8<"$tmp/pipe" && exec 8<&-) &
 reader=$!
-timeout 30 "$WATCHPROF" --report=tsv -n 20 -p "$target" -e v:w >"$tmp/pipe" 2>"$tmp/prof.err" 9>&-
+timeout -s KILL 120 "$WATCHPROF" --report=tsv -n 20 -p "$target" -e v:w >"$tmp/pipe" 2>"$tmp/prof.err" 9>&-
 status=$?
 wait $reader
 matches "a closed pipe: it says why" "$status $(tail -n 1 "$tmp/prof.err")" '125 *Broken pipe*'
