@@ -204,6 +204,12 @@ is "a process killed at any moment of the attach: told, or refused with a line t
 until_true nothing_left_over
 ok $? "a process killed at any moment of the attach: nothing is left behind"
 
+if [ $ENGINE = page ]; then
+	skip "slots" "the page engine has none"
+	done_testing
+	exit
+fi
+
 # Case 54: the limit, and slots that are free again.
 target "$BIN/slots"
 attach -e a:w -e b:w -e c:w -e d:w
