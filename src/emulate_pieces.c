@@ -128,7 +128,7 @@ bool emulate_pieces_read(struct emulate_run *run)
 	const struct insn_operand *op = &run->plan->operands[0];
 
 	if (op->lanes != LANES_WHOLE)
-		memset(buffer, 0, 2 * VECTOR_BYTES);
+		memset(buffer, 0, 2 * (size_t)VECTOR_BYTES);
 	for (unsigned i = 0; i < run->out->n_accesses; i++) {
 		const struct emulate_access *access = &run->out->accesses[i];
 
