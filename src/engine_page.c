@@ -284,6 +284,8 @@ static int process_arm(struct engine *engine, struct process *process, const str
 
 	if (!thread && !space_agent(process->space))
 		return err_set(err, "process %d: no thread of it could be stopped", process->pid);
+	if (thread && thread != engine->held && stop_decode(thread_status(thread)).kind == STOP_EXEC)
+		return 0; /* it runs another program already, which is reported next */
 	if (thread)
 		exec_finish(engine, thread);
 	if (rseqs_withdraw(engine, process, arming, err))
