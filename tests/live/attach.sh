@@ -129,14 +129,18 @@ if "$BIN/noptrace" EPERM true 2>/dev/null; then
 	esac
 	for how in $ways; do
 		refused "ptrace gives $how, launched" 124 "$says" \
-			"$BIN/noptrace" $how "$WATCHPROF" --report -o "$tmp/report" -e v:w -- touch "$tmp/mark"
+			"$BIN/noptrace" $how "$WATCHPROF" --engine=$ENGINE --report -o "$tmp/report" -e v:w -- touch "$tmp/mark"
 		[ ! -e "$tmp/mark" ] && until_true nothing_left_over
 		ok $? "ptrace gives $how, launched: nothing ran and nothing is left behind"
 		refused "ptrace gives $how, attached" 124 "$says" \
-			"$BIN/noptrace" $how "$WATCHPROF" --report -o "$tmp/report" -e counter:w -p "$target"
+			"$BIN/noptrace" $how "$WATCHPROF" --engine=$ENGINE --report -o "$tmp/report" -e counter:w -p "$target"
 	done
 	unharmed "ptrace fails" "$target"
 	go
+	# Where only the debug registers are missing, pages do.
+	"$BIN/noptrace" POKE "$WATCHPROF" --engine=auto --report=tsv -o "$tmp/report" -e counter:w -- "$BIN/two" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&-
+	is "no debug registers: counted by pages" "$? $(field "$tmp/report" engine) $(rows "$tmp/report" counter:w | tr '\n' ' ')" "0 page 1000 f 500 g "
+	matches "no debug registers: one line tells" "$(cat "$tmp/prof.err")" "watchprof: debug registers do not fire here: the page engine is used*"
 else
 	skip "a sandbox without ptrace" "this kernel has no seccomp filters"
 fi
