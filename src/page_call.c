@@ -27,6 +27,7 @@
 #define ERESTARTNOHAND	      514
 #define ERESTART_RESTARTBLOCK 516
 #define HEAP_BYTES	      (64UL << 20)
+#define SYSCALL_LENGTH	      2 /* bytes of the instruction */
 
 static unsigned kind_of(unsigned direction)
 {
@@ -205,6 +206,19 @@ static bool is_about_mask(uint64_t nr)
 	}
 }
 
+/* A lock with priority inheritance whose owner has died is written into by the kernel for the one that gets it: behind its
+ * sleep, where the page is shut. Then the kernel gives the lock back and says EFAULT (futex_lock_pi()): the call is made again. */
+static void call_again(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (sys_regs_get(tid, &regs))
+		return;
+	regs.rip -= SYSCALL_LENGTH;
+	regs.rax = regs.orig_rax;
+	sys_regs_set(tid, &regs);
+}
+
 static bool is_map_call(uint64_t nr)
 {
 	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap || nr == SYS_shmat;
@@ -217,6 +231,9 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	own->is_in_call = thread_mark(thread)->is_spared = false;
 	if (result == -EINTR)
 		syscall_restart(own->tid); /* our interrupt; or a signal, and then the kernel sees to it */
+	if (result == -EFAULT && own->is_handed_over)
+		call_again(own->tid);
+	own->is_handed_over = false;
 	bounce_end(process->space, own, result);
 	call_shut(engine, own);
 	if (!space_is_watched(process->space))
@@ -276,8 +293,8 @@ static bool is_waiting(pid_t tid)
 }
 
 /* May the pages be shut again when the call sleeps, or the thread has ended? A futex is looked at before that; one with
- * priority inheritance is written to after it where a thread of a higher priority has taken the lock from one that it had been given
- * to (fixup_pi_state_owner() in kernel/futex/pi.c), and only real-time threads have one. */
+ * priority inheritance is written to after it where its owner has died (call_again()), or where a thread of a higher priority has
+ * taken the lock from one that it had been given to (fixup_pi_state_owner() in kernel/futex/pi.c): only real-time threads have one. */
 static bool is_shut_asleep(pid_t tid, const struct call_plan *plan)
 {
 	int policy;
@@ -305,6 +322,7 @@ static void call_lift(struct engine *engine, struct process *process, struct thr
 		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT;
 	if (is_over && own->nr == SYS_rseq && result == 0)
 		rseq_take(space, thread, own);
+	own->is_handed_over = !is_over && is_once && plan->class == CALL_FUTEX && !plan->looks_once;
 	if (is_over)
 		call_end(engine, process, thread, result);
 	else if (is_once && is_waiting(thread_tid(thread)))
