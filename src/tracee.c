@@ -487,9 +487,11 @@ void tracees_recover(struct tracees *tracees)
 		if (thread->state != THREAD_RUNNING || sys_siginfo_get(thread->tid, &info))
 			continue; /* a job-control stop (EINVAL) answers an interrupt anew */
 		thread->state = THREAD_HELD;
-		/* The code of an event stop is SIGTRAP and the event above it (manual page of
-		 * ptrace). */
-		if (info.si_code > 0 && (info.si_code & 0xff) == SIGTRAP && info.si_code >> 8)
+		/* The code of an event stop is SIGTRAP and the event above it, that at a system call SIGTRAP | 0x80
+		 * (manual page of ptrace). */
+		if (info.si_code == (SIGTRAP | 0x80))
+			thread->stop = (struct stop){STOP_CALL, 0};
+		else if (info.si_code > 0 && (info.si_code & 0xff) == SIGTRAP && info.si_code >> 8)
 			thread->stop = (struct stop){STOP_TRAPPED, 0};
 		else
 			thread->stop = (struct stop){STOP_SIGNAL, info.si_signo};
