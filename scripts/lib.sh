@@ -42,7 +42,7 @@ step() {
 # is for the tests.
 apt_build="gcc libc6-dev make autoconf automake pkg-config libdw-dev libunwind-dev libncurses-dev
 	libjson-c-dev libiberty-dev libzydis-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
-apt_test="libcmocka-dev clang llvm gdb jq tmux screen python3 procps util-linux mandoc groff xz-utils
+apt_test="libcmocka-dev clang libclang-rt-dev llvm gdb jq tmux screen python3 procps util-linux mandoc groff xz-utils
 	dpkg-dev debhelper lintian debootstrap clang-tidy
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 	python3-jsonschema chromium
