@@ -75,6 +75,14 @@ bool access_is_entry(struct accesses *accesses, uint64_t ip)
 	return unwind_is_entry(accesses->unwinder, ip);
 }
 
+bool access_is_plain(struct accesses *accesses, uint64_t ip, uint64_t addr, uint64_t len)
+{
+	struct insn_place place = *place_find(accesses, ip);
+
+	place.is_entry = access_is_entry(accesses, ip);
+	return insn_is_plain(&place, addr, len);
+}
+
 static bool vectors_take(struct accesses *accesses, pid_t tid, struct insn_vectors *out)
 {
 	ssize_t n = sys_xstate_get(tid, accesses->xsave, sizeof(accesses->xsave));

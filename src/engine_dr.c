@@ -1,6 +1,8 @@
 /* engine_dr.c owns the debug registers of all traced threads. It catches accesses by
  * hardware breakpoints set through ptrace, and never reads a register back to decide what is
  * armed: a new thread's DR7 shows its parent's value and is a lie (facts.md section 2). */
+#include "dr_private.h"
+
 #include "watchprof/access.h"
 #include "watchprof/dr.h"
 #include "watchprof/dr_probe.h"
@@ -23,50 +25,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#ifndef TRAP_HWBKPT
-#define TRAP_HWBKPT 4
-#endif
-
-#define HOOK_BIT     IMAGE_BIT(IMAGE_HOOK)
-#define STOP_TIMEOUT NS_PER_S
-#define AWAIT_MAX    3
-#define ROUNDS_MAX   30
-#define RESCUE_NS    (2 * NS_PER_S)
-
-/* What is armed in one process. */
-struct process {
-	pid_t pid, parent;
-	bool is_unborn; /* its first stop is still to come, and its parent is another one since, or has ended */
-	uint32_t image;
-	uint32_t generation; /* of what follows; a thread with another one has to be written */
-	uint32_t newest;     /* the last number that a generation was given */
-	uint32_t base;	     /* since then, only what is off has changed: hits of older ones are lost */
-	uint32_t full;	     /* the one with nothing off; 0: none since base */
-	uint64_t off, hook;
-	struct dr_image dr;
-	struct armed *armed; /* what differs by thread; NULL: every thread has dr */
-	struct boundaries boundaries; /* that the session knows */
-	struct unwinder *unwinder; /* made when the first hit needs it */
-	struct accesses *accesses; /* likewise */
-	LIST_ENTRY(process) all;
-};
-
-struct engine {
-	struct tracees *tracees;
-	LIST_HEAD(, process) processes; /* the one that had the last event first */
-	unsigned stack;
-	struct stack_reader *reader;
-	struct waiting waiting;
-	bool has_cpu;	     /* hits tell their processor */
-	bool has_processors; /* more than one: it may pay to wait awake */
-	struct thread *held; /* stopped until the next call of next() */
-	int held_sig;
-	bool hook_due; /* the held thread is at the hook */
-	pid_t hook_pid, hook_tid;
-	uint32_t hook_image;
-	uint32_t images;
-	struct engine_counts counts;
-};
+#define HOOK_BIT  IMAGE_BIT(IMAGE_HOOK)
+#define RESCUE_NS (2 * NS_PER_S)
 
 static struct process *process_find(struct engine *engine, pid_t pid)
 {
@@ -220,7 +180,6 @@ static void children_adopt(struct engine *engine, const struct process *process)
 	}
 }
 
-static void release_all(struct engine *engine);
 static void spare(struct engine *engine, const struct process *process, bool is_limit);
 
 /* The emergency exit, also from a crash in the middle of anything: nothing is freed. */
@@ -230,7 +189,7 @@ static void engine_undo(void *context)
 
 	spare(engine, NULL, false);
 	tracees_recover(engine->tracees);
-	release_all(engine);
+	dr_release_all(engine);
 }
 
 static struct engine *dr_engine_open(const struct target *target, pid_t *pid, struct err *err)
@@ -423,16 +382,47 @@ struct trap {
 	struct thread_image image; /* a copy: the thread may have been planned anew */
 	uint64_t dr6;		   /* of slots that stand for watches */
 	int sig;		   /* to be passed on */
+	uint64_t ip;
+	bool has_regs;
+	struct user_regs_struct regs; /* ip alone, where no more of them is needed */
 };
+
+/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
+static bool trap_regs(struct trap *trap, pid_t tid)
+{
+	trap->has_regs = trap->has_regs || sys_regs_get(tid, &trap->regs) == 0;
+	return trap->has_regs;
+}
+
+/* The slots that fired. DR6 need not be asked where one slot alone can have: TRAP_HWBKPT stands for one of its bits
+ * (get_si_code() in the kernel's arch/x86/kernel/traps.c). As a program may send itself such a signal
+ * (rt_sigqueueinfo(2)), the thread has to stand where it says, or its code there has to make that access. */
+static uint64_t trap_dr6(struct engine *engine, struct process *process, struct thread *thread, bool is_ours,
+	struct trap *trap)
+{
+	const struct thread_mark *mark = thread_mark(thread);
+	int only = is_ours && mark->generation && !mark->noted_dr6 ? thread_image_only_slot(&mark->image, trap->ip) : -1;
+	uint64_t dr6;
+
+	if (only >= 0) {
+		const struct dr_slot *slot = &mark->image.dr.slot[only];
+
+		trap->regs.rip = trap->ip;
+		trap->has_regs = engine->stack == 0 &&
+			access_is_plain(process_accesses(process), trap->ip, slot->addr, slot->len);
+		if (trap_regs(trap, thread_tid(thread)) && trap->regs.rip == trap->ip)
+			return 1ULL << only;
+	}
+	return sys_debugreg_get(thread_tid(thread), 6, &dr6) ? 0 : dr6;
+}
 
 /* A trap of the held thread that hit watches. Fills hit; then the thread is resumed, unless it stands
  * at the hook. The path is made before, so that it may ask for more of the stack. False: nothing that is
  * watched for was done. */
 static bool hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
-	const struct trap *trap, const siginfo_t *info, struct hit *hit)
+	struct trap *trap, struct hit *hit)
 {
 	bool is_data = trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE), has_shot = false;
-	struct user_regs_struct regs;
 	struct hit_pieces values;
 	struct access_shot shot;
 
@@ -445,18 +435,17 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	hit->path = PATH_NONE;
 	hit->n_frames = 1;
 	memset(hit->signals, 0, sizeof(hit->signals));
-	/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
-	hit->frames[0] = (uint64_t)(uintptr_t)info->si_addr;
+	hit->frames[0] = trap->ip;
 	hit->is_alone = tracees_count(engine->tracees) == 1;
 	hit->n_values = hit->cpu = 0;
 	hit_pieces_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
 	if (engine->has_cpu)
 		hit_cpu_plan(&thread_mark(event->thread)->rseq, event->tid, &values);
-	if ((is_data || engine->stack > 0 || trap->sig) && sys_regs_get(event->tid, &regs) == 0) {
-		hit_path(engine, process, &regs, &values, hit);
+	if ((is_data || engine->stack > 0 || trap->sig) && trap_regs(trap, event->tid)) {
+		hit_path(engine, process, &trap->regs, &values, hit);
 		has_shot = is_data;
 		if (is_data)
-			access_shoot(process_accesses(process), event->tid, &regs,
+			access_shoot(process_accesses(process), event->tid, &trap->regs,
 				hit->n_frames > 1 ? hit->frames[1] : 0, &shot);
 	} else if (values.rseq) {
 		hit_cpu_take(&values, values.n && hit_pieces_read(process->pid, event->tid, &values), process->pid, hit);
@@ -499,8 +488,8 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 
 	if (sys_siginfo_get(event->tid, &info))
 		info.si_code = TRAP_HWBKPT; /* it was killed meanwhile: nothing to pass on */
-	if (sys_debugreg_get(event->tid, 6, &dr6))
-		dr6 = 0;
+	trap.ip = (uint64_t)(uintptr_t)info.si_addr;
+	dr6 = trap_dr6(engine, process, event->thread, info.si_code == TRAP_HWBKPT, &trap);
 	watches = trap_slots(engine, process, mark, dr6, &trap);
 	if (watches & trap.image.waiting) {
 		watches &= ~trap.image.waiting;
@@ -524,7 +513,7 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
 	if (watches)
-		return hit_make(engine, process, event, &trap, &info, hit);
+		return hit_make(engine, process, event, &trap, hit);
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, trap.sig);
 	return false;
@@ -670,102 +659,13 @@ static struct engine_counts dr_engine_counts(const struct engine *engine)
 	return counts;
 }
 
-/* Is the signal of the stop that the thread is in a trap of our registers? */
-static bool is_own_trap(const struct thread *thread)
-{
-	siginfo_t info = {0};
-
-	return thread_stop_signal(thread) == SIGTRAP && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
-		info.si_code == TRAP_HWBKPT;
-}
-
-/* Disarm a stopped thread and let it go. At a SIGTRAP stop DR6 speaks of that signal (a hit
- * may have been merged into one of the program's own); at any other, of a trap still to come. */
-static void thread_release(struct engine *engine, struct thread *thread)
-{
-	struct thread_mark *mark = thread_mark(thread);
-	uint64_t dr6 = 0;
-	bool is_own, has_hit;
-
-	if (mark->generation)
-		sys_debugreg_get(thread_tid(thread), 6, &dr6);
-	/* A new one shows its parent's DR7 (facts.md section 2). */
-	if (mark->generation || thread_is_fresh(thread))
-		registers_write(thread_tid(thread), &(struct dr_image){0});
-	has_hit = (dr6 & DR6_SLOT_BITS) || mark->noted_dr6;
-	/* An interrupt that is still pending, or its job-control stop, may come first. */
-	for (int i = 0; has_hit && i < AWAIT_MAX && thread_stop_signal(thread) == 0 && trap_is_due(thread_tid(thread)); i++)
-		tracee_await(engine->tracees, thread);
-	is_own = is_own_trap(thread);
-	if (is_own || (has_hit && thread_stop_signal(thread) == SIGTRAP))
-		trap_mask_restore(thread_tid(thread), &mark->trap_mask);
-	tracee_leave(engine->tracees, thread, is_own);
-}
-
-/* From the start each time: while one leaves, others may end. */
-static void release_stopped(struct engine *engine)
-{
-	struct thread *thread = tracees_first(engine->tracees, NULL);
-
-	while (thread) {
-		if (thread_is_stopped(thread)) {
-			thread_release(engine, thread);
-			thread = tracees_first(engine->tracees, NULL);
-		} else {
-			thread = tracees_first(engine->tracees, thread);
-		}
-	}
-}
-
-/* Does a thread with watches in its registers sleep uninterruptibly, as after vfork(2) until the child executes
- * a program? */
-static bool is_any_asleep(const struct engine *engine)
-{
-	struct procfs_status status;
-	struct thread *thread = NULL;
-
-	while ((thread = tracees_first(engine->tracees, thread))) {
-		if (!thread_is_stopped(thread) && thread_mark(thread)->image.dr.dr7 &&
-			procfs_status(thread_tid(thread), &status) && status.state == 'D')
-			return true;
-	}
-	return false;
-}
-
-/* It would die at its next hit: it is waited for, unless a further signal says not to. */
-static void release_asleep(struct engine *engine)
-{
-	bool is_told = false;
-
-	while (is_any_asleep(engine) && !sys_is_signalled()) {
-		if (!is_told)
-			fputs("watchprof: a thread cannot be stopped (vfork, or a disk): it is waited for, as it would die "
-			      "of its watches; a signal ends the wait\n", stderr);
-		is_told = true;
-		release_all(engine);
-	}
-	release_all(engine); /* who has woken since it was looked at */
-}
-
-static void release_all(struct engine *engine)
-{
-	/* A thread born meanwhile shows itself in the second round. One that the others leave no
-	 * processor for is waited for: left as it is, it would die at its next hit. */
-	for (int round = 0; tracees_count(engine->tracees) > 0; round++) {
-		if (round >= 2 && (round >= ROUNDS_MAX || !tracees_are_due(engine->tracees)))
-			break;
-		tracees_stop(engine->tracees, 0, STOP_TIMEOUT);
-		release_stopped(engine);
-	}
-}
-
 static void dr_engine_close(struct engine *engine)
 {
 	if (!engine)
 		return;
 	die_hook_pop();
-	release_all(engine);
-	release_asleep(engine);
+	dr_release_all(engine);
+	dr_release_asleep(engine);
 	tracees_free(engine->tracees);
 	while (!LIST_EMPTY(&engine->processes))
 		process_remove(LIST_FIRST(&engine->processes));
@@ -782,7 +682,7 @@ static void dr_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
 		/* Nothing is known of them: each may be armed, and have a trap under way. */
 		while ((thread = tracees_first(engine.tracees, thread)))
 			thread_mark(thread)->generation = 1;
-		release_all(&engine);
+		dr_release_all(&engine);
 	}
 	tracees_free(engine.tracees);
 }

@@ -342,6 +342,17 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 	return unknown();
 }
 
+bool insn_is_plain(const struct insn_place *place, uint64_t addr, uint64_t len)
+{
+	const struct insn *insn = &place->before;
+	const struct insn_operand *op = &insn->operands[0];
+
+	return !place->is_entry && insn->length && insn->flow == FLOW_NEXT && !insn->is_repeated && insn->n_operands == 1 &&
+		op->lanes == LANES_WHOLE && op->mask == INSN_NO_REGISTER && op->bits == INSN_NO_REGISTER && !op->is_lost &&
+		op->base == INSN_NO_REGISTER && op->index == INSN_NO_REGISTER && !op->segment && !op->is_narrow &&
+		overlaps((struct range){addr, len}, (uint64_t)op->disp, op->size);
+}
+
 bool insn_covers(const struct insn_place *place, const struct insn_state *state, uint64_t addr, uint64_t len,
 	struct insn_access *out)
 {

@@ -130,6 +130,22 @@ int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bo
 	return dr_plan(own.spans, own.text, WATCHES_MAX, &out->dr, err);
 }
 
+int thread_image_only_slot(const struct thread_image *image, uint64_t ip)
+{
+	int found = -1;
+
+	for (unsigned s = 0; s < image->dr.n_slots; s++) {
+		const struct dr_slot *slot = &image->dr.slot[s];
+		bool is_data = slot->access != ACCESS_EXECUTE;
+
+		if ((is_data && found >= 0) || (!is_data && slot->addr == ip))
+			return -1;
+		if (is_data)
+			found = (int)s;
+	}
+	return found;
+}
+
 uint64_t thread_image_slots(const struct thread_image *image)
 {
 	const uint64_t others = image->waiting | IMAGE_BIT(IMAGE_HOOK);

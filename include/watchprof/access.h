@@ -38,6 +38,9 @@ struct access_shot {
 void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_struct *regs, uint64_t back,
 	struct access_shot *out);
 
+/* Did the instruction in front of ip touch the len bytes at addr, for all that its code says, and does the verdict need no register? */
+bool access_is_plain(struct accesses *accesses, uint64_t ip, uint64_t addr, uint64_t len);
+
 /* Is the instruction pointer at the first instruction of a function, so that back is needed? */
 bool access_is_entry(struct accesses *accesses, uint64_t ip);
 

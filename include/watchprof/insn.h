@@ -143,6 +143,10 @@ struct insn_access {
 struct insn_access insn_judge(const struct insn_place *place, const struct insn_state *state, uint64_t addr,
 	uint64_t len);
 
+/* Is an instruction that touches these bytes ahead of ip, at an address that no register is part of, with one operand and no mask? Then
+ * insn_judge() says of them the same whatever the registers hold. */
+bool insn_is_plain(const struct insn_place *place, uint64_t addr, uint64_t len);
+
 /* For bytes of which the processor did not tell that they were touched: was it so? True only where the address of
  * an operand says so, and no mask leaves them out; then *out is what was done to them. */
 bool insn_covers(const struct insn_place *place, const struct insn_state *state, uint64_t addr, uint64_t len,

@@ -39,6 +39,9 @@ void armed_free(struct armed *armed);
 int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bool with_spare,
 	struct thread_image *out, struct err *err);
 
+/* The only slot that can have trapped at ip: one for data, where none waits for an instruction at ip. Negative: there is none, or several. */
+int thread_image_only_slot(const struct thread_image *image, uint64_t ip);
+
 /* The DR6 bits of slots that stand for a watch of the user's. */
 uint64_t thread_image_slots(const struct thread_image *image);
 

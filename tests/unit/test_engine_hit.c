@@ -44,6 +44,52 @@ static void test_every_set_of_slots(void **state)
 	engine_end(engine);
 }
 
+static unsigned dr6_reads(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n_requests; i++)
+		n += fake.requests[i].what == FAKE_DR_GET && fake.requests[i].a == 6;
+	return n;
+}
+
+/* With one slot, the code of the signal says that it fired. */
+static void test_one_slot_needs_no_dr6(void **state)
+{
+	static const struct span spans[] = {{A, 8, ACCESS_READ_WRITE}, {A + 8, 8, ACCESS_READ_WRITE}};
+	struct engine *engine = engine_on(2);
+
+	(void)state;
+	arm_spans(engine, spans, 1);
+	fake_hit(P + 1, 1);
+	assert_hit(engine, P + 1, 1);
+	assert_int_equal(dr6_reads(), 0);
+	assert_string_equal(fake_trace(P + 1), "DR6=0 CONT");
+	arm_spans(engine, spans, 2);
+	fake_hit(P + 1, 2);
+	assert_hit(engine, P + 1, 2);
+	assert_int_equal(dr6_reads(), 1);
+	engine_end(engine);
+}
+
+/* A program may send itself a signal with the code of a hit: it stands elsewhere than that says. */
+static void test_forged_hit(void **state)
+{
+	static const struct span span = {A, 8, ACCESS_READ_WRITE};
+	struct engine *engine = engine_on(2);
+
+	(void)state;
+	arm_spans(engine, &span, 1);
+	fake_thread(P + 1)->regs.rip = 0x401000;
+	fake_signal(P + 1, SIGTRAP, FAKE_HWBKPT);
+	fake_thread(P + 1)->info.si_addr = NULL;
+	assert_quiet(engine);
+	assert_true(fake_is_running(P + 1));
+	fake_hit(P + 1, 1);
+	assert_hit(engine, P + 1, 1);
+	engine_end(engine);
+}
+
 static void test_hit_is_complete(void **state)
 {
 	struct engine *engine = engine_on(2);
@@ -390,6 +436,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(every_set_of_slots),
+		TEST(one_slot_needs_no_dr6),
+		TEST(forged_hit),
 		TEST(hit_is_complete),
 		TEST(kind),
 		TEST(path_without_memory),

@@ -257,6 +257,44 @@ static void test_elsewhere(void **state)
 	assert_access(judge(&code, &regs, 0x7007), HIT_WRITE, 8);
 }
 
+/* Where the code alone says which bytes it touched. */
+static void test_plain(void **state)
+{
+	static const struct {
+		const char *text;
+		struct known code;
+		bool is_plain;
+	} rows[] = {
+		{"mov %rdi, 0x6ff0(%rip), from 0x1000", {.before = {0x48, 0x89, 0x3d, 0xf0, 0x6f, 0, 0}, .n_before = 7}, true},
+		{"the last of its bytes", {.before = {0x48, 0x89, 0x3d, 0xe9, 0x6f, 0, 0}, .n_before = 7}, true},
+		{"behind the watched bytes", {.before = {0x48, 0x89, 0x3d, 0xf8, 0x6f, 0, 0}, .n_before = 7}, false},
+		{"in front of them", {.before = {0x48, 0x89, 0x3d, 0xe8, 0x6f, 0, 0}, .n_before = 7}, false},
+		{"lock incl mem(%rip)", {.before = {0xf0, 0xff, 0x05, 0xf0, 0x6f, 0, 0}, .n_before = 7}, true},
+		{"mov %rax, 0x7ff0", {.before = {0x48, 0x89, 0x04, 0x25, 0xf0, 0x7f, 0, 0}, .n_before = 8}, true},
+		{"mov %rax, (%rbx)", {.before = {0x48, 0x89, 0x03}, .n_before = 3}, false},
+		{"mov %rax, 0x7ff0(,%rbx,8)", {.before = {0x48, 0x89, 0x04, 0xdd, 0xf0, 0x7f, 0, 0}, .n_before = 8}, false},
+		{"mov %rax, %fs:0x7ff0", {.before = {0x64, 0x48, 0x89, 0x04, 0x25, 0xf0, 0x7f, 0, 0}, .n_before = 9}, false},
+		{"push mem(%rip)", {.before = {0xff, 0x35, 0xf0, 0x6f, 0, 0}, .n_before = 6}, false},
+		{"jmp *mem(%rip)", {.before = {0xff, 0x25, 0xf0, 0x6f, 0, 0}, .n_before = 6}, false},
+		{"bts %rcx, mem(%rip)", {.before = {0x48, 0x0f, 0xab, 0x0d, 0xf0, 0x6f, 0, 0}, .n_before = 8}, false},
+		{"rep stos", {.before = {0xf3, 0xaa}, .n_before = 2}, false},
+		{"nop", {.before = {0x90}, .n_before = 1}, false},
+		{"nothing known", {.n_before = 0}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct insn_place place = {.ip = 0x1000};
+
+		if (rows[i].code.n_before)
+			assert_true(insn_before(rows[i].code.before, 0x1000 - rows[i].code.n_before, 0x1000, &place.before));
+		if (insn_is_plain(&place, 0x7ff0, 8) != rows[i].is_plain)
+			fail_msg("%s", rows[i].text);
+		place.is_entry = true; /* a call or a jump led there */
+		assert_false(insn_is_plain(&place, 0x7ff0, 8));
+	}
+}
+
 /* enter with a display of two levels: the frame pointers read lie where rbp no longer points. */
 static void test_enter_nested(void **state)
 {
@@ -463,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_rep_or_before),
 		cmocka_unit_test(test_without_boundary),
 		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_enter_nested),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_vectors_short),
