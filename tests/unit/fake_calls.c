@@ -159,7 +159,7 @@ int sys_cont(pid_t tid, int sig)
 	return 0;
 }
 
-/* This world has no stops at system calls: the thread runs to its next stop of another kind. */
+/* Nobody here makes a system call by itself: the thread runs to its next stop of another kind. */
 int sys_syscall(pid_t tid, int sig)
 {
 	return sys_cont(tid, sig);

@@ -288,6 +288,19 @@ void fake_syscall(pid_t tid, long call, int result)
 	t->regs.rax = (unsigned long long)(long)result;
 }
 
+/* A stop at a system call has no event, and 0x80 beside its signal (PTRACE_O_TRACESYSGOOD). */
+void fake_call_stop(pid_t tid)
+{
+	struct fake_thread *t = fake_thread(tid);
+
+	stop_enter(t, SIGTRAP | 0x80, 0);
+	t->in_event = true;
+	t->stop_sig = 0;
+	t->info = (siginfo_t){0};
+	t->info.si_signo = SIGTRAP;
+	t->info.si_code = SIGTRAP | 0x80;
+}
+
 /* The leader's end is told when it is the last. */
 static void leader_settle(pid_t pid)
 {

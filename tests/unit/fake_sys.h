@@ -149,6 +149,7 @@ void fake_kill(pid_t pid); /* SIGKILL to the process */
 void fake_wake(pid_t tid); /* the end of is_deaf */
 void fake_exec(pid_t tid);
 void fake_syscall(pid_t tid, long call, int result); /* sleeps in it; a stop ends it thus */
+void fake_call_stop(pid_t tid); /* it stops at a system call, as after PTRACE_SYSCALL */
 
 /* A new thread of tid's process. Its first stop comes after the creator's event, before it, or
  * (late) when fake_wake() is called for it. */

@@ -3,6 +3,7 @@
  * launching is in test_attach.c. */
 #include "watchprof/tracee.h"
 
+#include "watchprof/sys.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
@@ -467,6 +468,62 @@ static void test_stop_without_leader(void **state)
 	assert_true(fake_is_running(P + 1));
 }
 
+/* After a crash of our own. */
+
+static struct thread *thread_of(const struct tracees *tracees, pid_t tid)
+{
+	struct thread *t = NULL;
+
+	while ((t = tracees_first(tracees, t)) && thread_tid(t) != tid)
+		continue;
+	assert_non_null(t);
+	return t;
+}
+
+/* Stops that were waited for, and then we crashed: the kernel is asked which they are, and only one at a
+ * signal is let go with a signal. PTRACE_DETACH with one at a system call would send it that. */
+static void test_recover(void **state)
+{
+	static const struct {
+		int sig;
+		const char *trace; /* how it is let go */
+	} rows[] = {
+		{0, "DETACH"},     /* at a system call */
+		{0, "DETACH"},     /* at the event of a new thread */
+		{0, "INT DETACH"}, /* the answer to an interrupt */
+		{SIGUSR1, "DETACH:10"},
+		{SIGTRAP, "DETACH:5"}, /* sent by tgkill(2) */
+		{SIGTRAP, "DETACH:5"}, /* an int3 of its own */
+	};
+	struct tracees *tracees = tracee_attached(state, ARRAY_LEN(rows) + 1);
+	pid_t last = P + (pid_t)ARRAY_LEN(rows);
+	int status;
+
+	tracees_report_all(tracees);
+	fake_call_stop(P);
+	fake_clone(P + 1, P + 20, FAKE_CHILD_LATE);
+	sys_interrupt(P + 2);
+	fake_signal(P + 3, SIGUSR1, 0);
+	fake_signal(P + 4, SIGTRAP, FAKE_TKILL);
+	fake_signal(P + 5, SIGTRAP, FAKE_INT3);
+	while (sys_wait(&status, false) > 0)
+		continue;
+	for (struct thread *t = NULL; (t = tracees_first(tracees, t));)
+		assert_false(thread_is_stopped(t));
+	tracees_recover(tracees);
+	assert_false(thread_is_stopped(thread_of(tracees, last)));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct thread *t = thread_of(tracees, P + (pid_t)i);
+
+		if (!thread_is_stopped(t) || thread_stop_signal(t) != rows[i].sig)
+			fail_msg(ROW ": it stands at signal %d", i, thread_stop_signal(t));
+		tracee_leave(tracees, t, false);
+		assert_string_equal(fake_trace(P + (pid_t)i), rows[i].trace);
+		assert_int_equal(fake_thread(P + (pid_t)i)->delivered[SIGTRAP], rows[i].sig == SIGTRAP);
+	}
+	assert_int_equal(fake_thread(P + 3)->delivered[SIGUSR1], 1);
+}
+
 /* System calls that an interrupt ended. */
 
 /* The kernel restarts a call that returns this within it, unless a handler is to run. */
@@ -541,6 +598,7 @@ int main(void)
 		TEST(stop_timeout),
 		TEST(stop_while_ending),
 		TEST(stop_without_leader),
+		TEST(recover),
 		TEST(syscall_restart),
 	};
 
