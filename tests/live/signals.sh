@@ -61,10 +61,10 @@ kill -KILL "$prof"
 is "launched, SIGKILL of watchprof: status" $? 137
 lives_on
 ok $? "launched, SIGKILL of watchprof: the program lives and ends as alone"
-# As after an attach, this is a race (detach.sh).
+# As after an attach, this is a race (detach.sh), which more than half win: twenty in a row never lose it.
 i=0
 saved=0
-while [ $i -lt 5 ]; do
+while [ $i -lt 20 ] && [ $saved -eq 0 ]; do
 	begin 10000
 	kill -KILL "$(awk '/^TracerPid/ { print $2 }' "/proc/$child/status")"
 	{ wait "$prof"; } 2>/dev/null
@@ -72,8 +72,8 @@ while [ $i -lt 5 ]; do
 	exec 9>&-
 	i=$((i + 1))
 done
-[ $saved -ge 1 ]
-ok $? "launched, SIGKILL of the worker: programs are saved ($saved of 5)"
+[ $saved -eq 1 ]
+ok $? "launched, SIGKILL of the worker: a program is saved ($i tried)"
 
 # The terminal sends its signals to the whole foreground group.
 if command -v tmux >/dev/null; then
