@@ -2,6 +2,7 @@
  * with hits that are written out here. It checks nothing. */
 #include "report_fixture.h"
 
+#include "../../src/profile_private.h"
 #include "watchprof/util.h"
 
 const char *const hostile_names[HOSTILE_NAMES] = {
@@ -154,6 +155,17 @@ struct report fixture_bare(void)
 		.pid = 1,
 		.complete = true,
 	};
+}
+
+uint64_t fixture_long(struct report *report, uint64_t hits)
+{
+	struct profile *profile = (struct profile *)report->profile;
+
+	profile->sites[0].hits += hits;
+	profile->count[0].hits += hits;
+	profile->hits += hits;
+	report->duration_ns = LONG_NS;
+	return profile->sites[0].hits;
 }
 
 void fixture_free(struct report *report)

@@ -16,6 +16,11 @@ struct report fixture_full(void);
 /* A run of one watch without a hit, all optional texts NULL. */
 struct report fixture_bare(void);
 
+/* Make it a run of 25 hours and a quarter of a second whose first watch has had so many more hits, all of one call
+ * path. Returns the hits of that path. */
+#define LONG_NS (25 * 3600 * NS_PER_S + NS_PER_S / 4)
+uint64_t fixture_long(struct report *report, uint64_t hits);
+
 void fixture_free(struct report *report);
 
 #endif

@@ -923,6 +923,42 @@ static void test_rates(void **state)
 	fixture_free(&report);
 }
 
+/* After more than a day: the time, counts that go beyond 32 bits and nearly to the end of 64, and their rates, which come
+ * from differences. Nothing was looked at for a day, either: a paused screen, or one that was stopped. */
+static void test_day(void **state)
+{
+	static const struct {
+		uint64_t more;
+		const char *hits, *total;
+	} rows[] = {{UINT32_MAX - 1400, "4294967345 hits 50/s", "4294967942 hits, 90000 s"},
+		{UINT64_MAX - 10000, "18446744073709543065 hits 50/s", "18446744073709543662 hits, 90000 s"}};
+	struct hit hit = {.watches = 1, .kind = HIT_WRITE, .pid = 1234, .tid = 1234, .image = 1, .n_frames = 1, .frames = {0x401015}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report report;
+		struct model *model = model_filled(false, &report);
+
+		fixture_long(&report, rows[i].more);
+		report.threads_now = 2;
+		report.stopped_ns = LONG_NS / 2;
+		model_update(model, &report, SECOND + LONG_NS);
+		assert_true(shows(model, "stopped 25.0% of the time"));
+		for (int n = 0; n < 100; n++)
+			profile_add((struct profile *)report.profile, &hit);
+		model_update(model, &report, 3 * SECOND + LONG_NS);
+		assert_true(shows(model, rows[i].hits));
+		assert_true(shows(model, rows[i].total));
+		assert_true(shows(model, "stopped 0.0% of the time"));
+		report.stopped_ns += LONG_NS;
+		model_update(model, &report, 3 * SECOND + 2 * LONG_NS);
+		assert_true(shows(model, " 0/s"));
+		assert_true(shows(model, "stopped 50.0% of the time"));
+		model_free(model);
+		fixture_free(&report);
+	}
+}
+
 static void test_stopped(void **state)
 {
 	struct report report;
@@ -978,6 +1014,7 @@ int main(void)
 		cmocka_unit_test(test_help_is_the_table),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_day),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_nothing_yet),
 	};

@@ -7,6 +7,7 @@
 #include "watchprof/util.h"
 #include "watchprof/value_type.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,6 +127,18 @@ static void test_text(void **state)
 	free(text);
 }
 
+static char *written(enum report_format format, const struct report *report, size_t *len)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+	struct err err;
+
+	assert_non_null(out);
+	assert_int_equal(report_write(out, format, report, &err), 0);
+	fclose(out);
+	return text;
+}
+
 /* A run with values and followed processes, in a format; the length where it is asked for. */
 static char *full_written(enum report_format format, size_t *size)
 {
@@ -133,19 +146,15 @@ static char *full_written(enum report_format format, size_t *size)
 		{1301, 0, "/bin/other", "still running", 3}};
 	struct report report = fixture_full();
 	struct report_values values[7] = {values_full()};
-	char *text = NULL;
+	char *text;
 	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	struct err err;
 
-	assert_non_null(out);
 	report.values = values;
 	report.is_followed = true;
 	report.processes = processes;
 	report.n_processes = ARRAY_LEN(processes);
 	report.processes_left_out = 5;
-	assert_int_equal(report_write(out, format, &report, &err), 0);
-	fclose(out);
+	text = written(format, &report, &len);
 	fixture_free(&report);
 	if (size)
 		*size = len;
@@ -252,20 +261,73 @@ static void test_limits(void **state)
 	report.lost = report.traps_unblocked = UINT64_MAX;
 	report.duration_ns = INT64_MAX;
 	for (size_t f = 0; f < ARRAY_LEN(formats); f++) {
-		char *text = NULL;
 		size_t len, n = 0;
-		FILE *out = open_memstream(&text, &len);
-		struct err err;
+		char *text = written(formats[f], &report, &len);
 
-		assert_non_null(out);
-		assert_int_equal(report_write(out, formats[f], &report, &err), 0);
-		fclose(out);
 		for (const char *at = text; (at = strstr(at, most)); at += strlen(most))
 			n++;
 		assert_true(n >= 4);
 		assert_non_null(strstr(text, "9223372036.8"));
 		free(text);
 	}
+	fixture_free(&report);
+}
+
+/* A run of more than a day: times, and counts beyond 32 bits and nearly at 64, are told to the last digit. */
+static void test_day(void **state)
+{
+	static const struct {
+		enum report_format format;
+		const char *duration, *written;
+	} rows[] = {
+		{REPORT_TEXT, ", 90000.250 s, ", " after 90000.125 s: "},
+		{REPORT_TSV, "# duration\t90000.250000\n", "\t90000.125000"},
+		{REPORT_CSV, "run,duration,90000.250000,", "value 1,last_time,90000.125000,"},
+		{REPORT_JSON, "\"duration\": 90000.25,", "\"90000.125000\""},
+		{REPORT_FOLDED, "# duration=\"90000.250000\"\n", ""},
+	};
+	static const uint64_t hits[] = {UINT32_MAX - 1000, 1ULL << 53, UINT64_MAX - 10000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(hits); i++) {
+		size_t r = i / ARRAY_LEN(hits);
+		struct report_values values[7] = {values_full()};
+		struct report report = fixture_full();
+		char *path = text_format("%" PRIu64, fixture_long(&report, hits[i % ARRAY_LEN(hits)]));
+		char *all = text_format("%" PRIu64, profile_hits(report.profile)), *text;
+		size_t len;
+
+		values[0].written_ns = LONG_NS - NS_PER_S / 8;
+		report.values = values;
+		text = written(rows[r].format, &report, &len);
+		assert_non_null(strstr(text, all));
+		assert_non_null(strstr(text, path));
+		assert_non_null(strstr(text, rows[r].duration));
+		assert_non_null(strstr(text, rows[r].written));
+		free(text);
+		free(path);
+		free(all);
+		fixture_free(&report);
+	}
+}
+
+/* The numbers of pprof have a sign. */
+static void test_day_pprof(void **state)
+{
+	struct report report = fixture_full();
+	uint64_t path = fixture_long(&report, INT64_MAX - 10000);
+	size_t len, n = 0;
+	char *bytes = written(REPORT_PPROF, &report, &len);
+	Pprof__Profile *profile = pprof_read(bytes, len);
+
+	(void)state;
+	assert_non_null(profile);
+	for (size_t i = 0; i < profile->n_sample; i++)
+		n += profile->sample[i]->value[0] == (int64_t)path;
+	assert_int_equal(n, 1);
+	assert_int_equal(profile->duration_nanos, LONG_NS);
+	pprof__profile__free_unpacked(profile, NULL);
+	free(bytes);
 	fixture_free(&report);
 }
 
@@ -277,6 +339,8 @@ int main(void)
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_pprof),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_day),
+		cmocka_unit_test(test_day_pprof),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
