@@ -65,7 +65,7 @@ ok $? "launched, SIGKILL of watchprof: the program lives and ends as alone"
 i=0
 saved=0
 while [ $i -lt 20 ] && [ $saved -eq 0 ]; do
-	begin 50000
+	begin 200000
 	kill -KILL "$(awk '/^TracerPid/ { print $2 }' "/proc/$child/status")"
 	{ wait "$prof"; } 2>/dev/null
 	gone "$child" || ! lives_on || saved=$((saved + 1))
