@@ -38,7 +38,7 @@ void accesses_free(struct accesses *accesses)
 	free(accesses);
 }
 
-void accesses_boundaries(struct accesses *accesses, const struct boundaries *boundaries)
+HIT_PATH void accesses_boundaries(struct accesses *accesses, const struct boundaries *boundaries)
 {
 	accesses->further = *boundaries;
 }
@@ -56,31 +56,33 @@ static bool boundary(void *context, uint64_t ip, unsigned nth, uint64_t *start)
 	return true;
 }
 
-static size_t code_read(void *context, uint64_t addr, void *out, size_t len)
+HIT_PATH static size_t code_read(void *context, uint64_t addr, void *out, size_t len)
 {
 	struct accesses *accesses = context;
 
 	return unwind_code(accesses->unwinder, addr, out, len);
 }
 
-static const struct insn_place *place_find(struct accesses *accesses, uint64_t ip)
+HIT_PATH static const struct insn_place *place_find(struct accesses *accesses, uint64_t ip)
 {
 	const struct insn_source source = {accesses, boundary, code_read};
 
 	return insn_cache_find(accesses->cache, ip, &source);
 }
 
-bool access_is_entry(struct accesses *accesses, uint64_t ip)
+HIT_PATH bool access_is_entry(struct accesses *accesses, uint64_t ip)
 {
 	return unwind_is_entry(accesses->unwinder, ip);
 }
 
-bool access_is_plain(struct accesses *accesses, uint64_t ip, uint64_t addr, uint64_t len)
+HIT_PATH bool access_shoot_plain(struct accesses *accesses, const struct user_regs_struct *regs, uint64_t addr, uint64_t len,
+	struct access_shot *out)
 {
-	struct insn_place place = *place_find(accesses, ip);
-
-	place.is_entry = access_is_entry(accesses, ip);
-	return insn_is_plain(&place, addr, len);
+	out->regs = regs;
+	out->has_vectors = false;
+	out->place = *place_find(accesses, regs->rip);
+	out->place.is_entry = access_is_entry(accesses, regs->rip);
+	return insn_is_plain(&out->place, addr, len);
 }
 
 static bool vectors_take(struct accesses *accesses, pid_t tid, struct insn_vectors *out)
@@ -93,7 +95,7 @@ static bool vectors_take(struct accesses *accesses, pid_t tid, struct insn_vecto
 void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_struct *regs, uint64_t back,
 	struct access_shot *out)
 {
-	out->regs = *regs;
+	out->regs = regs;
 	out->place = *place_find(accesses, regs->rip);
 	out->place.is_entry = access_is_entry(accesses, regs->rip);
 	if (out->place.is_entry && back)
@@ -127,7 +129,7 @@ struct evidence {
 	bool is_at; /* the instruction at ip did it */
 };
 
-static uint8_t data_kind(struct evidence *evidence, unsigned watch)
+HIT_PATH static uint8_t data_kind(struct evidence *evidence, unsigned watch)
 {
 	struct insn_access access = {.kind = HIT_UNKNOWN};
 	uint64_t bit = 1ULL << watch, addr, len;
@@ -151,7 +153,7 @@ static uint8_t data_kind(struct evidence *evidence, unsigned watch)
 }
 
 /* 0: not a hit of this watch. */
-static uint8_t watch_kind(struct evidence *evidence, unsigned watch)
+HIT_PATH static uint8_t watch_kind(struct evidence *evidence, unsigned watch)
 {
 	uint64_t bit = 1ULL << watch;
 	uint8_t kind;
@@ -171,14 +173,14 @@ static struct evidence evidence_of(const struct access_shot *shot, const struct 
 	return (struct evidence){
 		.dr = dr,
 		.place = shot ? &shot->place : NULL,
-		.state = {shot ? &shot->regs : NULL, shot && shot->has_vectors ? &shot->vectors : NULL},
+		.state = {shot ? shot->regs : NULL, shot && shot->has_vectors ? &shot->vectors : NULL},
 		.touched = dr_watches_hit(dr, dr6) | dr_watches_possible(dr, dr6),
 		.written = dr_watches_hit(dr, writes) | dr_watches_possible(dr, writes),
 		.executed = dr_watches_hit(dr, executes),
 	};
 }
 
-bool access_judge(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6, uint64_t counted,
+HIT_PATH bool access_judge(const struct access_shot *shot, const struct dr_image *dr, uint64_t dr6, uint64_t counted,
 	struct hit *hit)
 {
 	struct evidence evidence = evidence_of(shot, dr, dr6);

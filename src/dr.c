@@ -189,18 +189,7 @@ uint64_t dr7_one_byte(const struct dr_image *image)
 	return dr7;
 }
 
-uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6)
-{
-	uint64_t watches = 0;
-
-	for (unsigned s = 0; s < image->n_slots; s++) {
-		if (dr6 & 1ULL << s)
-			watches |= image->slot[s].watches;
-	}
-	return watches;
-}
-
-bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len)
+HIT_PATH bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len)
 {
 	uint64_t start = UINT64_MAX, end = 0;
 
@@ -215,26 +204,6 @@ bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr
 	*addr = start;
 	*len = end > start ? end - start : 0;
 	return end > start;
-}
-
-uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6)
-{
-	uint64_t watches = 0;
-
-	for (unsigned s = 0; s < image->n_slots; s++) {
-		if (dr6 & 1ULL << s)
-			watches |= image->slot[s].possible;
-	}
-	return watches;
-}
-
-uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access)
-{
-	uint64_t slots = 0;
-
-	for (unsigned s = 0; s < image->n_slots; s++)
-		slots |= (uint64_t)(image->slot[s].access == access) << s;
-	return slots;
 }
 
 enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6)

@@ -28,7 +28,7 @@
 #define HOOK_BIT  IMAGE_BIT(IMAGE_HOOK)
 #define RESCUE_NS (2 * NS_PER_S)
 
-static struct process *process_find(struct engine *engine, pid_t pid)
+HIT_PATH static struct process *process_find(struct engine *engine, pid_t pid)
 {
 	struct process *process;
 
@@ -91,7 +91,7 @@ static struct accesses *process_accesses(struct process *process)
 }
 
 /* Bring a stopped thread's registers up to date. */
-static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
+HIT_PATH static int thread_refresh(struct engine *engine, const struct process *process, struct thread *thread)
 {
 	struct thread_mark *mark = thread_mark(thread);
 	bool was_partial = mark->image.is_partial;
@@ -222,7 +222,7 @@ static struct engine *dr_engine_open(const struct target *target, pid_t *pid, st
 }
 
 /* Watches that are hit, or may be if the access was of their kind. */
-static uint64_t watches_touched(const struct thread_image *image, uint64_t dr6)
+HIT_PATH static uint64_t watches_touched(const struct thread_image *image, uint64_t dr6)
 {
 	return dr_watches_hit(&image->dr, dr6) | dr_watches_possible(&image->dr, dr6);
 }
@@ -358,24 +358,12 @@ static void hit_caller(struct process *process, const struct user_regs_struct *r
 		hit->n_frames = 2;
 }
 
-/* Where the thread stands, and who called. The watched bytes are read together with its stack. */
-static void hit_path(struct engine *engine, struct process *process, const struct user_regs_struct *regs,
-	struct hit_pieces *values, struct hit *hit)
-{
-	bool has_values;
-
-	hit->frames[0] = regs->rip;
-	unwinder_check(process_unwinder(process), hit->time_ns);
-	if (engine->stack > 0) {
-		stack_also(engine->reader, values->local, values->remote, values->n);
-		stack_path(engine->reader, process_unwinder(process), process->pid, regs, engine->stack, hit);
-		has_values = stack_has_also(engine->reader);
-	} else {
-		hit_caller(process, regs, hit);
-		has_values = values->n && hit_pieces_read(process->pid, hit->tid, values);
-	}
-	hit_cpu_take(values, has_values, process->pid, hit);
-}
+/* How much is known of a thread's registers. */
+enum known_regs {
+	REGS_UNKNOWN,
+	REGS_ENOUGH, /* rip, and rsp where there is a path to be made: at a plain access (access.h), known paths need no more */
+	REGS_ALL,
+};
 
 /* What a trap was: the slots that fired, of which image. */
 struct trap {
@@ -383,23 +371,71 @@ struct trap {
 	uint64_t dr6;		   /* of slots that stand for watches */
 	int sig;		   /* to be passed on */
 	uint64_t ip;
-	bool has_regs;
-	struct user_regs_struct regs; /* ip alone, where no more of them is needed */
+	enum known_regs known;
+	struct user_regs_struct regs;
 };
 
 /* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
-static bool trap_regs(struct trap *trap, pid_t tid)
+static bool trap_regs(struct trap *trap, pid_t tid, enum known_regs needed)
 {
-	trap->has_regs = trap->has_regs || sys_regs_get(tid, &trap->regs) == 0;
-	return trap->has_regs;
+	if (trap->known < needed && sys_regs_get(tid, &trap->regs) == 0)
+		trap->known = REGS_ALL;
+	return trap->known >= needed;
+}
+
+/* Who called. The watched bytes are read together with the stack. Returns whether they were. */
+static bool hit_stack(struct engine *engine, struct process *process, struct trap *trap,
+	const struct hit_pieces *values, struct hit *hit)
+{
+	struct unwinder *unwinder = process_unwinder(process);
+
+	stack_also(engine->reader, values->local, values->remote, values->n);
+	if (trap->known == REGS_ENOUGH && stack_path_known(engine->reader, unwinder, process->pid, trap->regs.rip,
+						  trap->regs.rsp, engine->stack, hit))
+		return stack_has_also(engine->reader);
+	if (!trap_regs(trap, hit->tid, REGS_ALL))
+		return false; /* it was killed meanwhile */
+	stack_also(engine->reader, values->local, values->remote, values->n);
+	stack_path(engine->reader, unwinder, process->pid, &trap->regs, engine->stack, hit);
+	return stack_has_also(engine->reader);
+}
+
+/* Where the thread stands, and who called. */
+HIT_PATH static void hit_path(struct engine *engine, struct process *process, struct trap *trap, struct hit_pieces *values,
+	struct hit *hit)
+{
+	bool has_values;
+
+	hit->frames[0] = trap->regs.rip;
+	unwinder_check(process_unwinder(process), hit->time_ns);
+	if (engine->stack > 0) {
+		has_values = hit_stack(engine, process, trap, values, hit);
+	} else {
+		if (trap->known == REGS_ALL)
+			hit_caller(process, &trap->regs, hit);
+		has_values = values->n && hit_pieces_read(process->pid, hit->tid, values);
+	}
+	hit_cpu_take(values, has_values, process->pid, hit);
+}
+
+/* The registers that a plain access needs, where they are likely to be enough. */
+static void trap_regs_some(const struct engine *engine, struct trap *trap, pid_t tid)
+{
+	uint64_t sp = 0;
+
+	if (engine->stack > 0 && (!stack_is_promising(engine->reader, trap->ip) || sys_sp_get(tid, &sp)))
+		return;
+	trap->regs.rsp = sp;
+	trap->known = REGS_ENOUGH;
 }
 
 /* The slots that fired. DR6 need not be asked where one slot alone can have: TRAP_HWBKPT stands for one of its bits
  * (get_si_code() in the kernel's arch/x86/kernel/traps.c). As a program may send itself such a signal
  * (rt_sigqueueinfo(2)), the thread has to stand where it says, or its code there has to make that access. */
-static uint64_t trap_dr6(struct engine *engine, struct process *process, struct thread *thread, bool is_ours,
-	struct trap *trap)
+HIT_PATH static uint64_t trap_dr6(struct engine *engine, struct process *process, struct thread *thread, bool is_ours,
+	struct trap *trap, struct access_shot *shot)
 {
+	pid_t tid = thread_tid(thread);
 	const struct thread_mark *mark = thread_mark(thread);
 	int only = is_ours && mark->generation && !mark->noted_dr6 ? thread_image_only_slot(&mark->image, trap->ip) : -1;
 	uint64_t dr6;
@@ -408,23 +444,31 @@ static uint64_t trap_dr6(struct engine *engine, struct process *process, struct 
 		const struct dr_slot *slot = &mark->image.dr.slot[only];
 
 		trap->regs.rip = trap->ip;
-		trap->has_regs = engine->stack == 0 &&
-			access_is_plain(process_accesses(process), trap->ip, slot->addr, slot->len);
-		if (trap_regs(trap, thread_tid(thread)) && trap->regs.rip == trap->ip)
+		if (access_shoot_plain(process_accesses(process), &trap->regs, slot->addr, slot->len, shot))
+			trap_regs_some(engine, trap, tid);
+		if (trap_regs(trap, tid, REGS_ENOUGH) && trap->regs.rip == trap->ip)
 			return 1ULL << only;
 	}
-	return sys_debugreg_get(thread_tid(thread), 6, &dr6) ? 0 : dr6;
+	return sys_debugreg_get(tid, 6, &dr6) ? 0 : dr6;
+}
+
+/* The thread has been resumed. */
+HIT_PATH static void hit_end(struct engine *engine, const struct hit *hit)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	engine->counts.stopped_ns += now_ns - hit->time_ns;
+	tracees_saw_time(engine->tracees, now_ns);
 }
 
 /* A trap of the held thread that hit watches. Fills hit; then the thread is resumed, unless it stands
  * at the hook. The path is made before, so that it may ask for more of the stack. False: nothing that is
  * watched for was done. */
-static bool hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
-	struct trap *trap, struct hit *hit)
+HIT_PATH static bool hit_make(struct engine *engine, struct process *process, const struct tracee_event *event,
+	struct trap *trap, struct access_shot *shot, struct hit *hit)
 {
-	bool is_data = trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE), has_shot = false;
+	bool is_data = trap->dr6 & ~dr_slots_of(&trap->image.dr, ACCESS_EXECUTE), has_shot = trap->known == REGS_ENOUGH;
 	struct hit_pieces values;
-	struct access_shot shot;
 
 	hit->time_ns = clock_now_ns();
 	if (engine->has_processors)
@@ -441,25 +485,25 @@ static bool hit_make(struct engine *engine, struct process *process, const struc
 	hit_pieces_plan(&trap->image.dr, watches_touched(&trap->image, trap->dr6) & ~trap->image.waiting, hit, &values);
 	if (engine->has_cpu)
 		hit_cpu_plan(&thread_mark(event->thread)->rseq, event->tid, &values);
-	if ((is_data || engine->stack > 0 || trap->sig) && trap_regs(trap, event->tid)) {
-		hit_path(engine, process, &trap->regs, &values, hit);
-		has_shot = is_data;
-		if (is_data)
+	if ((is_data || engine->stack > 0 || trap->sig) && trap_regs(trap, event->tid, REGS_ENOUGH)) {
+		hit_path(engine, process, trap, &values, hit);
+		if (is_data && !has_shot)
 			access_shoot(process_accesses(process), event->tid, &trap->regs,
-				hit->n_frames > 1 ? hit->frames[1] : 0, &shot);
+				hit->n_frames > 1 ? hit->frames[1] : 0, shot);
+		has_shot = is_data;
 	} else if (values.rseq) {
 		hit_cpu_take(&values, values.n && hit_pieces_read(process->pid, event->tid, &values), process->pid, hit);
 	}
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, trap->sig);
-	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
-	engine->counts.masked_off += !access_judge(has_shot ? &shot : NULL, &trap->image.dr, trap->dr6,
+	hit_end(engine, hit);
+	engine->counts.masked_off += !access_judge(has_shot ? shot : NULL, &trap->image.dr, trap->dr6,
 		~(trap->image.waiting | HOOK_BIT), hit);
 	return hit->watches != 0;
 }
 
 /* The slots that a trap is of, and which registers they are of. Returns the watches that were touched. */
-static uint64_t trap_slots(struct engine *engine, const struct process *process, struct thread_mark *mark,
+HIT_PATH static uint64_t trap_slots(struct engine *engine, const struct process *process, struct thread_mark *mark,
 	uint64_t dr6, struct trap *trap)
 {
 	bool is_noted = mark->noted_dr6;
@@ -478,10 +522,11 @@ static uint64_t trap_slots(struct engine *engine, const struct process *process,
 /* A SIGTRAP is about to be delivered. DR6 is zero but for hits not yet reported, as it is cleared
  * after each; so its bits mean hits even where the kernel merged our signal with one that
  * was pending. The signal is ours only if its code says so. */
-static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+HIT_PATH static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event,
 	struct hit *hit)
 {
 	struct thread_mark *mark = thread_mark(event->thread);
+	struct access_shot shot;
 	struct trap trap = {0};
 	siginfo_t info = {0};
 	uint64_t dr6 = 0, watches;
@@ -489,7 +534,7 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	if (sys_siginfo_get(event->tid, &info))
 		info.si_code = TRAP_HWBKPT; /* it was killed meanwhile: nothing to pass on */
 	trap.ip = (uint64_t)(uintptr_t)info.si_addr;
-	dr6 = trap_dr6(engine, process, event->thread, info.si_code == TRAP_HWBKPT, &trap);
+	dr6 = trap_dr6(engine, process, event->thread, info.si_code == TRAP_HWBKPT, &trap, &shot);
 	watches = trap_slots(engine, process, mark, dr6, &trap);
 	if (watches & trap.image.waiting) {
 		watches &= ~trap.image.waiting;
@@ -513,7 +558,7 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 		watches &= ~HOOK_BIT; /* a data hit may have come together with it */
 	}
 	if (watches)
-		return hit_make(engine, process, event, &trap, hit);
+		return hit_make(engine, process, event, &trap, &shot, hit);
 	if (!engine->held)
 		tracee_resume(engine->tracees, event->thread, trap.sig);
 	return false;
@@ -578,7 +623,7 @@ static enum engine_event fork_take(struct engine *engine, struct process *proces
 }
 
 /* An event of a process. False: nothing for the caller. */
-static bool process_event(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+HIT_PATH static bool process_event(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
 	enum engine_event *out)
 {
 	struct process *process = process_find(engine, event->pid);
@@ -615,7 +660,7 @@ static bool process_event(struct engine *engine, const struct tracee_event *even
 }
 
 /* One event of the tracees. False: nothing for the caller. */
-static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+HIT_PATH static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
 	enum engine_event *out)
 {
 	switch (event->kind) {
@@ -630,7 +675,7 @@ static bool event_take(struct engine *engine, const struct tracee_event *event, 
 	}
 }
 
-static enum engine_event dr_engine_next(struct engine *engine, struct engine_note *note,
+HIT_PATH static enum engine_event dr_engine_next(struct engine *engine, struct engine_note *note,
 	uint64_t deadline_ns)
 {
 	struct tracee_event event;

@@ -5,6 +5,7 @@
 #include "watchprof/hit_values.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
+#include "watchprof/util.h"
 
 /* cpu_id in struct rseq (linux/rseq.h). The kernel writes it on the way to user mode, so in a thread that stands at
  * its hit it is still the processor of the access. Negative: there is none now. */
@@ -45,7 +46,7 @@ static bool read_without(struct hit_pieces *pieces, pid_t pid, pid_t tid)
 	return are_read;
 }
 
-void hit_cpu_take(struct hit_pieces *pieces, bool are_read, pid_t pid, struct hit *hit)
+HIT_PATH void hit_cpu_take(struct hit_pieces *pieces, bool are_read, pid_t pid, struct hit *hit)
 {
 	if (!are_read && pieces->n > pieces->n_values)
 		are_read = read_without(pieces, pid, hit->tid);

@@ -2,10 +2,11 @@
 #include "watchprof/hit_values.h"
 
 #include "watchprof/sys.h"
+#include "watchprof/util.h"
 
 #include <string.h>
 
-void hit_pieces_plan(const struct dr_image *dr, uint64_t watches, struct hit *hit, struct hit_pieces *out)
+HIT_PATH void hit_pieces_plan(const struct dr_image *dr, uint64_t watches, struct hit *hit, struct hit_pieces *out)
 {
 	uint64_t addr, len;
 
@@ -24,7 +25,7 @@ void hit_pieces_plan(const struct dr_image *dr, uint64_t watches, struct hit *hi
 	out->n_values = out->n;
 }
 
-bool hit_pieces_read(pid_t pid, pid_t tid, const struct hit_pieces *values)
+HIT_PATH bool hit_pieces_read(pid_t pid, pid_t tid, const struct hit_pieces *values)
 {
 	uint64_t word, addr = (uint64_t)(uintptr_t)values->remote[0].iov_base, offset = addr % sizeof(word);
 

@@ -68,7 +68,7 @@ static void entry_fill(struct entry *entry, uint64_t ip, const struct insn_sourc
 	insn_decode(entry->bytes + front, n, ip, &entry->place.at);
 }
 
-static bool is_current(const struct entry *entry, const struct insn_source *source)
+HIT_PATH static bool is_current(const struct entry *entry, const struct insn_source *source)
 {
 	unsigned char now[sizeof(entry->bytes)];
 
@@ -76,7 +76,7 @@ static bool is_current(const struct entry *entry, const struct insn_source *sour
 		memcmp(now, entry->bytes, entry->len) == 0;
 }
 
-const struct insn_place *insn_cache_find(struct insn_cache *cache, uint64_t ip, const struct insn_source *source)
+HIT_PATH const struct insn_place *insn_cache_find(struct insn_cache *cache, uint64_t ip, const struct insn_source *source)
 {
 	struct entry *set = cache->entries[(ip ^ ip >> 9) % SETS], former;
 

@@ -37,7 +37,7 @@ static bool overlaps(struct range watched, uint64_t addr, uint64_t len)
 	return addr < watched.addr + watched.len && watched.addr < addr + len;
 }
 
-static uint64_t register_value(const struct user_regs_struct *regs, uint8_t number)
+HIT_PATH static uint64_t register_value(const struct user_regs_struct *regs, uint8_t number)
 {
 	const unsigned long long values[] = {regs->rax, regs->rcx, regs->rdx, regs->rbx, regs->rsp, regs->rbp,
 		regs->rsi, regs->rdi, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
@@ -63,7 +63,7 @@ static int64_t bits_moved(const struct insn_operand *op, const struct user_regs_
 }
 
 /* The address, but for the base of the segment, and for the index vector where there is one. */
-static uint64_t offset_of(const struct insn_operand *op, const struct user_regs_struct *regs)
+HIT_PATH static uint64_t offset_of(const struct insn_operand *op, const struct user_regs_struct *regs)
 {
 	uint64_t offset = (uint64_t)op->disp + register_value(regs, op->base) +
 		register_value(regs, op->index) * op->scale + (uint64_t)bits_moved(op, regs);
@@ -214,7 +214,7 @@ static void possible_note(struct sight *sight, uint8_t *kinds, const struct insn
 		sight->size = operand_size(op);
 }
 
-static struct sight insn_look(const struct insn *insn, const struct insn_state *state, struct range watched)
+HIT_PATH static struct sight insn_look(const struct insn *insn, const struct insn_state *state, struct range watched)
 {
 	struct sight sight = {0};
 
@@ -310,7 +310,7 @@ static struct insn_access judge_branch(const struct insn_state *state, struct ra
 	return access_make(HIT_READ, TOUCHED_YES, STACK_WORD);
 }
 
-struct insn_access insn_judge(const struct insn_place *place, const struct insn_state *state, uint64_t addr,
+HIT_PATH struct insn_access insn_judge(const struct insn_place *place, const struct insn_state *state, uint64_t addr,
 	uint64_t len)
 {
 	bool is_ahead = place->before.length && place->before.flow == FLOW_NEXT && !place->is_entry;
@@ -342,7 +342,7 @@ struct insn_access insn_judge(const struct insn_place *place, const struct insn_
 	return unknown();
 }
 
-bool insn_is_plain(const struct insn_place *place, uint64_t addr, uint64_t len)
+HIT_PATH bool insn_is_plain(const struct insn_place *place, uint64_t addr, uint64_t len)
 {
 	const struct insn *insn = &place->before;
 	const struct insn_operand *op = &insn->operands[0];

@@ -248,7 +248,7 @@ static uint32_t path_append(struct profile *profile, const struct hit *hit, stru
 }
 
 /* The path of a hit in the table; added if may_add, else -1 where it is new. */
-static int64_t path_find(struct profile *profile, const struct hit *hit, bool may_add)
+HIT_PATH static int64_t path_find(struct profile *profile, const struct hit *hit, bool may_add)
 {
 	struct index *index = &profile->path_index;
 	struct path key = {.image = hit->image, .n_frames = hit->n_frames, .end = hit->path,
@@ -274,7 +274,7 @@ static int64_t path_find(struct profile *profile, const struct hit *hit, bool ma
 }
 
 /* The site with this key; NULL where it is new and the table is full. */
-static struct site *site_find(struct profile *profile, const struct site *key)
+HIT_PATH static struct site *site_find(struct profile *profile, const struct site *key)
 {
 	struct index *index = &profile->site_index;
 	uint64_t hash = site_key_hash(key);
@@ -299,7 +299,7 @@ static struct site *site_find(struct profile *profile, const struct site *key)
 	return site;
 }
 
-void profile_add(struct profile *profile, const struct hit *hit)
+HIT_PATH void profile_add(struct profile *profile, const struct hit *hit)
 {
 	/* A path is only added while there is room for its site: both tables stay bounded. */
 	int64_t path = path_find(profile, hit, profile->n_sites < profile->max_sites);

@@ -269,7 +269,7 @@ static void take_exit(struct session *session, const struct engine_note *note)
 	session->is_done = !session->options->is_followed;
 }
 
-static int take_hit(struct session *session, struct engine_note *note, struct err *err)
+HIT_PATH static int take_hit(struct session *session, struct engine_note *note, struct err *err)
 {
 	struct session_image *image = session_image_run(session, note->hit.pid, note->hit.image);
 	uint64_t passed;
@@ -280,15 +280,18 @@ static int take_hit(struct session *session, struct engine_note *note, struct er
 		return -1;
 	if (!note->hit.watches)
 		return 0;
-	session_limit_hit(session, &note->hit);
+	if (session->own.max_rate)
+		session_limit_hit(session, &note->hit);
 	passed = session_filter(session, &note->hit);
-	session_trace_values(session, &note->hit, passed);
+	if (session->is_tracing)
+		session_trace_values(session, &note->hit, passed);
 	values_add(session->values, &note->hit);
 	note->hit.watches = passed;
 	if (!passed)
 		return 0;
 	profile_add(session->profile, &note->hit);
-	session_trace_hit(session, &note->hit);
+	if (session->is_tracing)
+		session_trace_hit(session, &note->hit);
 	if (session->options->max_hits && profile_hits(session->profile) >= session->options->max_hits)
 		session_end(session, text_format("the limit of %" PRIu64 " hits was reached", session->options->max_hits));
 	return 0;
@@ -333,7 +336,7 @@ static int take_fork(struct session *session, const struct engine_note *note, st
 	return 0;
 }
 
-static int take_event(struct session *session, enum engine_event event, struct engine_note *note,
+HIT_PATH static int take_event(struct session *session, enum engine_event event, struct engine_note *note,
 	struct err *err)
 {
 	switch (event) {
@@ -365,7 +368,7 @@ static int take_event(struct session *session, enum engine_event event, struct e
 	return 0;
 }
 
-static int loop(struct session *session, struct err *err)
+HIT_PATH static int loop(struct session *session, struct err *err)
 {
 	struct engine_note *note = mem_new(1, sizeof(*note));
 	int result = 0;

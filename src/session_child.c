@@ -23,7 +23,7 @@ struct session_image *session_image_find(const struct session *session, uint32_t
 	return NULL;
 }
 
-struct session_image *session_image_run(struct session *session, pid_t pid, uint32_t engine_image)
+HIT_PATH struct session_image *session_image_run(struct session *session, pid_t pid, uint32_t engine_image)
 {
 	const struct session_process *process = session_process_find(session, pid);
 	struct session_image *image = process ? session_image_find(session, process->image) : NULL;

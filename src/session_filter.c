@@ -1,9 +1,10 @@
 /* session_filter.c owns the question which watches a hit counts for: it gathers what filters ask for. */
 #include "session_private.h"
 #include "watchprof/procfs.h"
+#include "watchprof/util.h"
 #include "watchprof/values.h"
 
-uint64_t session_filter(struct session *session, const struct hit *hit)
+HIT_PATH uint64_t session_filter(struct session *session, const struct hit *hit)
 {
 	uint64_t passed = hit->watches;
 

@@ -177,7 +177,7 @@ static bool is_own_hit(const struct session_image *image, size_t i, const struct
 		(ip > home->start && ip <= home->end && !symbols_is_taken(image->symbols, home));
 }
 
-int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err)
+HIT_PATH int session_check_hit(struct session *session, struct session_image *image, struct hit *hit, struct err *err)
 {
 	bool any = false;
 

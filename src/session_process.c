@@ -10,7 +10,7 @@
 /* Further processes are watched as well, but not listed. */
 #define PROCESSES_MAX 10000
 
-struct session_process *session_process_find(struct session *session, pid_t pid)
+HIT_PATH struct session_process *session_process_find(struct session *session, pid_t pid)
 {
 	/* From the end: process ids come again. */
 	for (size_t i = session->n_processes; i-- > 0;) {

@@ -108,7 +108,7 @@ void session_trace_values(struct session *session, const struct hit *hit, uint64
 	unsigned first;
 
 	*values = (struct trace_values){0};
-	if (!session->trace || !session->is_tracing || !passed)
+	if (!session->trace || !passed)
 		return;
 	first = (unsigned)__builtin_ctzll(passed);
 	values_pair(session->values, hit, first, &from, &to);
@@ -136,7 +136,7 @@ static void dump_for_filters(struct session *session, const struct hit *hit)
 
 void session_trace_hit(struct session *session, const struct hit *hit)
 {
-	if (!session->trace || !session->is_tracing)
+	if (!session->trace)
 		return;
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
 		unsigned number = (unsigned)__builtin_ctzll(left);

@@ -371,8 +371,6 @@ void session_limit_hit(struct session *session, const struct hit *hit)
 {
 	uint64_t second, limited;
 
-	if (!session->own.max_rate)
-		return;
 	second = second_of(session, hit->time_ns);
 	limited = second > session->limited_second ? 0 : session->limited;
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
@@ -390,7 +388,7 @@ void session_limit_hit(struct session *session, const struct hit *hit)
 	limit(session, limited);
 }
 
-uint64_t session_limit_end(const struct session *session)
+HIT_PATH uint64_t session_limit_end(const struct session *session)
 {
 	return session->limited ? session->start_ns + (session->limited_second + 1) * NS_PER_S : 0;
 }

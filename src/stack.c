@@ -23,6 +23,8 @@
 #define NEEDS_MAX   1024 /* a power of two */
 #define DECAY_SHIFT 4
 #define ALSO_MAX    5
+#define UNKNOWN_RUN 8	     /* after a path that was not known */
+#define LACKING_RUN (1U << 20) /* after one that registers were needed for: they will be at that instruction */
 
 struct stack_reader {
 	/* What is read with the next path's stack. */
@@ -41,6 +43,7 @@ struct stack_reader {
 	struct need {
 		uint64_t ip;
 		uint32_t len;
+		uint32_t n_unknown; /* paths from now on that are not looked for among those known */
 	} needs[NEEDS_MAX];
 };
 
@@ -61,7 +64,7 @@ void stack_reader_free(struct stack_reader *reader)
 	free(reader);
 }
 
-void stack_also(struct stack_reader *reader, const struct iovec *local, const struct iovec *remote, size_t n)
+HIT_PATH void stack_also(struct stack_reader *reader, const struct iovec *local, const struct iovec *remote, size_t n)
 {
 	reader->also_local = local;
 	reader->also_remote = remote;
@@ -69,7 +72,7 @@ void stack_also(struct stack_reader *reader, const struct iovec *local, const st
 	reader->has_also = false;
 }
 
-bool stack_has_also(const struct stack_reader *reader)
+HIT_PATH bool stack_has_also(const struct stack_reader *reader)
 {
 	return reader->has_also;
 }
@@ -95,7 +98,7 @@ static ssize_t both_read(struct stack_reader *reader, pid_t pid, uint64_t addr, 
 }
 
 /* Read len more bytes from address addr to the end of what was read. */
-static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, size_t len)
+HIT_PATH static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, size_t len)
 {
 	ssize_t n;
 
@@ -150,12 +153,12 @@ static const struct stack_image *images_make(struct stack_reader *reader)
 	return reader->images;
 }
 
-static struct need *need_of(struct stack_reader *reader, uint64_t ip)
+HIT_PATH static struct need *need_of(struct stack_reader *reader, uint64_t ip)
 {
 	struct need *need = &reader->needs[(ip * 0x9e3779b97f4a7c15ULL) >> 32 & (NEEDS_MAX - 1)];
 
 	if (need->ip != ip)
-		*need = (struct need){ip, LEN_FIRST};
+		*need = (struct need){.ip = ip, .len = LEN_FIRST};
 	return need;
 }
 
@@ -173,15 +176,54 @@ static void need_learn(struct need *need, size_t used)
 		need->len -= (need->len - len) >> DECAY_SHIFT;
 }
 
-void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid,
+/* The first piece, from the stack pointer up. */
+static void first_add(struct stack_reader *reader, pid_t pid, uint64_t sp, size_t len)
+{
+	reader->n = 0;
+	reader->total = 0;
+	piece_add(reader, pid, sp - LEN_BELOW, len);
+}
+
+static void path_take(struct need *need, const struct unwinding *path, struct hit *hit)
+{
+	need_learn(need, path->used);
+	hit->n_frames = (uint16_t)path->n;
+	hit->path = path->end;
+	memcpy(hit->signals, path->signals, sizeof(hit->signals));
+}
+
+HIT_PATH bool stack_is_promising(struct stack_reader *reader, uint64_t ip)
+{
+	struct need *need = need_of(reader, ip);
+
+	if (need->n_unknown == 0)
+		return true;
+	need->n_unknown--;
+	return false;
+}
+
+HIT_PATH bool stack_path_known(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid, uint64_t ip, uint64_t sp,
+	size_t max, struct hit *hit)
+{
+	struct need *need = need_of(reader, ip);
+	struct unwinding path = {.frames = hit->frames, .max = max};
+
+	first_add(reader, pid, sp, need->len);
+	if (!unwind_known(unwinder, ip, sp, images_make(reader), &path)) {
+		need->n_unknown = path.lacks_regs ? LACKING_RUN : UNKNOWN_RUN;
+		return false;
+	}
+	path_take(need, &path, hit);
+	return true;
+}
+
+HIT_PATH void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid,
 	const struct user_regs_struct *regs, size_t max, struct hit *hit)
 {
 	struct need *need = need_of(reader, regs->rip);
 	struct unwinding path = {.frames = hit->frames, .max = max};
 
-	reader->n = 0;
-	reader->total = 0;
-	piece_add(reader, pid, regs->rsp - LEN_BELOW, need->len);
+	first_add(reader, pid, regs->rsp, need->len);
 	for (;;) {
 		unwind_path(unwinder, regs, images_make(reader), reader->n, &path);
 		if (!path.is_short)
@@ -194,8 +236,5 @@ void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pi
 			break;
 		}
 	}
-	need_learn(need, path.used);
-	hit->n_frames = (uint16_t)path.n;
-	hit->path = path.end;
-	memcpy(hit->signals, path.signals, sizeof(hit->signals));
+	path_take(need, &path, hit);
 }

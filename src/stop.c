@@ -8,7 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-struct stop stop_decode(int status)
+HIT_PATH struct stop stop_decode(int status)
 {
 	static const struct {
 		int event;

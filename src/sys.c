@@ -24,7 +24,7 @@
 /* Of linux/ptrace.h (5.13), which libc's headers of that time lack. */
 #define GET_RSEQ_CONFIGURATION 0x420f
 
-static long request(enum __ptrace_request what, pid_t tid, uintptr_t addr, uintptr_t data)
+HIT_PATH static long request(enum __ptrace_request what, pid_t tid, uintptr_t addr, uintptr_t data)
 {
 	return ptrace(what, tid, (void *)addr, (void *)data) < 0 ? -errno : 0;
 }
@@ -40,7 +40,7 @@ int sys_interrupt(pid_t tid)
 	return (int)request(PTRACE_INTERRUPT, tid, 0, 0);
 }
 
-int sys_cont(pid_t tid, int sig)
+HIT_PATH int sys_cont(pid_t tid, int sig)
 {
 	return (int)request(PTRACE_CONT, tid, 0, (uintptr_t)sig);
 }
@@ -70,19 +70,29 @@ static uintptr_t debugreg_offset(unsigned n)
 	return offsetof(struct user, u_debugreg) + n * sizeof(((struct user *)0)->u_debugreg[0]);
 }
 
-int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value)
+HIT_PATH static int user_word_get(pid_t tid, uintptr_t offset, uint64_t *value)
 {
 	long word;
 
 	errno = 0;
-	word = ptrace(PTRACE_PEEKUSER, tid, (void *)debugreg_offset(n), NULL);
+	word = ptrace(PTRACE_PEEKUSER, tid, (void *)offset, NULL);
 	if (errno)
 		return -errno;
 	*value = (uint64_t)word;
 	return 0;
 }
 
-int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value)
+int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value)
+{
+	return user_word_get(tid, debugreg_offset(n), value);
+}
+
+HIT_PATH int sys_sp_get(pid_t tid, uint64_t *sp)
+{
+	return user_word_get(tid, offsetof(struct user, regs.rsp), sp);
+}
+
+HIT_PATH int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value)
 {
 	return (int)request(PTRACE_POKEUSER, tid, debugreg_offset(n), value);
 }
@@ -139,7 +149,7 @@ int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
 	return (int)request(PTRACE_SETREGS, tid, 0, (uintptr_t)regs);
 }
 
-int sys_siginfo_get(pid_t tid, siginfo_t *info)
+HIT_PATH int sys_siginfo_get(pid_t tid, siginfo_t *info)
 {
 	return (int)request(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);
 }
@@ -161,7 +171,7 @@ int sys_eventmsg_get(pid_t tid, unsigned long *message)
 	return (int)request(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)message);
 }
 
-int sys_sigmask_get(pid_t tid, uint64_t *mask)
+HIT_PATH int sys_sigmask_get(pid_t tid, uint64_t *mask)
 {
 	return (int)request(PTRACE_GETSIGMASK, tid, sizeof(*mask), (uintptr_t)mask);
 }
@@ -171,7 +181,7 @@ int sys_sigmask_set(pid_t tid, uint64_t mask)
 	return (int)request(PTRACE_SETSIGMASK, tid, sizeof(mask), (uintptr_t)&mask);
 }
 
-pid_t sys_wait(int *status, bool block)
+HIT_PATH pid_t sys_wait(int *status, bool block)
 {
 	pid_t tid = waitpid(-1, status, __WALL | (block ? 0 : WNOHANG));
 
@@ -311,7 +321,7 @@ ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
+HIT_PATH int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
 {
 	errno = 0;
 	*word = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)addr, NULL);
@@ -323,7 +333,7 @@ int sys_word_set(pid_t tid, uint64_t addr, uint64_t word)
 	return (int)request(PTRACE_POKEDATA, tid, addr, word);
 }
 
-ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
+HIT_PATH ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
 {
 	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);
 

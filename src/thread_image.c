@@ -130,7 +130,7 @@ int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bo
 	return dr_plan(own.spans, own.text, WATCHES_MAX, &out->dr, err);
 }
 
-int thread_image_only_slot(const struct thread_image *image, uint64_t ip)
+HIT_PATH int thread_image_only_slot(const struct thread_image *image, uint64_t ip)
 {
 	int found = -1;
 
@@ -146,7 +146,7 @@ int thread_image_only_slot(const struct thread_image *image, uint64_t ip)
 	return found;
 }
 
-uint64_t thread_image_slots(const struct thread_image *image)
+HIT_PATH uint64_t thread_image_slots(const struct thread_image *image)
 {
 	const uint64_t others = image->waiting | IMAGE_BIT(IMAGE_HOOK);
 	uint64_t bits = 0;

@@ -38,7 +38,12 @@ void tracees_report_all(struct tracees *tracees)
 	tracees->reports_all = true;
 }
 
-void tracees_stay_awake(struct tracees *tracees, uint64_t ns)
+HIT_PATH void tracees_saw_time(struct tracees *tracees, uint64_t now_ns)
+{
+	tracees->seen_ns = now_ns;
+}
+
+HIT_PATH void tracees_stay_awake(struct tracees *tracees, uint64_t ns)
 {
 	tracees->awake_ns = ns;
 }
@@ -60,12 +65,17 @@ struct tracees *tracees_new(bool with_children)
 	return tracees;
 }
 
-struct thread *thread_find(const struct tracees *tracees, pid_t tid)
+static struct thread *thread_search(const struct tracees *tracees, pid_t tid)
 {
-	struct thread key = {.tid = tid};
+	const struct thread key = {.tid = tid};
 	struct thread **found = tfind(&key, &tracees->by_tid, tid_compare);
 
 	return found ? *found : NULL;
+}
+
+HIT_PATH struct thread *thread_find(const struct tracees *tracees, pid_t tid)
+{
+	return tracees->recent && tracees->recent->tid == tid ? tracees->recent : thread_search(tracees, tid);
 }
 
 struct thread *thread_add(struct tracees *tracees, pid_t pid, pid_t tid)
@@ -86,6 +96,8 @@ static void thread_remove(struct tracees *tracees, struct thread *thread)
 {
 	LIST_REMOVE(thread, all);
 	tracees->n_threads--;
+	if (tracees->recent == thread)
+		tracees->recent = NULL;
 	thread->gone = true;
 	if (tracees->is_emergency)
 		return;
@@ -111,7 +123,7 @@ void tracees_free(struct tracees *tracees)
 	free(tracees);
 }
 
-void ready_put(struct tracees *tracees, struct thread *thread, int status)
+HIT_PATH void ready_put(struct tracees *tracees, struct thread *thread, int status)
 {
 	thread->status = status;
 	thread->stop = stop_decode(status);
@@ -197,7 +209,7 @@ static void exec_settle(struct tracees *tracees, struct thread *leader)
 	leader->fresh = leader->visit = false;
 }
 
-void status_take(struct tracees *tracees, pid_t tid, int status)
+HIT_PATH void status_take(struct tracees *tracees, pid_t tid, int status)
 {
 	struct stop stop = stop_decode(status);
 	struct thread *thread = thread_find(tracees, tid);
@@ -214,6 +226,7 @@ void status_take(struct tracees *tracees, pid_t tid, int status)
 		thread = stranger_admit(tracees, tid, stop);
 	if (!thread || thread->gone)
 		return;
+	tracees->recent = thread;
 	if (thread->stray) {
 		sys_detach(tid, 0);
 		thread_remove(tracees, thread);
@@ -290,7 +303,7 @@ static int told_wait(struct tracees *tracees)
 }
 
 /* The next status, which is waited for awake first, where that was asked for. */
-static pid_t wait_next(const struct tracees *tracees, int *status)
+HIT_PATH static pid_t wait_next(const struct tracees *tracees, int *status)
 {
 	uint64_t end = tracees->awake_ns ? clock_now_ns() + tracees->awake_ns : 0;
 	pid_t tid = 0;
@@ -300,9 +313,18 @@ static pid_t wait_next(const struct tracees *tracees, int *status)
 	return tid ? tid : sys_wait(status, true);
 }
 
+/* Is the deadline over? The caller may have read the clock just now. */
+static bool is_over(struct tracees *tracees, uint64_t deadline_ns)
+{
+	uint64_t now_ns = tracees->seen_ns ? tracees->seen_ns : clock_now_ns();
+
+	tracees->seen_ns = 0;
+	return now_ns >= deadline_ns;
+}
+
 /* Wait for stops until one is in the ready queue. False: the deadline came first, or there
  * is nobody left to wait for. */
-static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
+HIT_PATH static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 {
 	int status, told;
 	pid_t tid;
@@ -310,7 +332,7 @@ static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 	if (tracees->n_threads > 1 && ++tracees->since_drain >= EVENTS_BETWEEN_DRAINS)
 		drain(tracees);
 	while (STAILQ_EMPTY(&tracees->ready)) {
-		if (clock_now_ns() >= deadline_ns)
+		if (is_over(tracees, deadline_ns))
 			return false;
 		told = told_wait(tracees);
 		if (told)
@@ -324,7 +346,7 @@ static bool ready_wait(struct tracees *tracees, uint64_t deadline_ns)
 	return true;
 }
 
-static struct thread *ready_take(struct tracees *tracees)
+HIT_PATH static struct thread *ready_take(struct tracees *tracees)
 {
 	struct thread *thread = STAILQ_FIRST(&tracees->ready);
 
@@ -340,7 +362,7 @@ static bool is_process_end(const struct thread *thread)
 }
 
 /* The event that a stop is for the engine; false: there is none, and the thread runs again. */
-static bool event_make(struct tracees *tracees, struct thread *thread, struct tracee_event *out)
+HIT_PATH static bool event_make(struct tracees *tracees, struct thread *thread, struct tracee_event *out)
 {
 	int sig = thread->stop.kind == STOP_SIGNAL ? thread->stop.value : 0;
 
@@ -379,7 +401,7 @@ static bool event_make(struct tracees *tracees, struct thread *thread, struct tr
 	return false;
 }
 
-void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out)
+HIT_PATH void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_event *out)
 {
 	while (tracees->n_threads > 0 || !STAILQ_EMPTY(&tracees->ready)) {
 		struct thread *thread;
@@ -409,7 +431,7 @@ void tracees_next(struct tracees *tracees, uint64_t deadline_ns, struct tracee_e
 	*out = (struct tracee_event){.kind = TRACEE_NONE};
 }
 
-void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
+HIT_PATH void tracee_resume(struct tracees *tracees, struct thread *thread, int sig)
 {
 	if (thread->state != THREAD_HELD && thread->state != THREAD_PARKED)
 		return; /* it has ended, or stopped anew by an exec, while it was held */
@@ -650,7 +672,7 @@ struct thread *tracees_first(const struct tracees *tracees, const struct thread 
 	return former ? LIST_NEXT(former, all) : LIST_FIRST(&tracees->all);
 }
 
-pid_t thread_tid(const struct thread *thread)
+HIT_PATH pid_t thread_tid(const struct thread *thread)
 {
 	return thread->tid;
 }
@@ -695,12 +717,12 @@ void thread_status_set(struct thread *thread, int status)
 	thread->group_stop = thread->stop.kind == STOP_GROUP;
 }
 
-struct thread_mark *thread_mark(struct thread *thread)
+HIT_PATH struct thread_mark *thread_mark(struct thread *thread)
 {
 	return &thread->mark;
 }
 
-size_t tracees_count(const struct tracees *tracees)
+HIT_PATH size_t tracees_count(const struct tracees *tracees)
 {
 	return tracees->n_threads;
 }

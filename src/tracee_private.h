@@ -43,7 +43,9 @@ struct tracees {
 	pid_t lately[LATELY_MAX];
 	bool with_children;
 	bool reports_all; /* see tracees_report_all() */
+	struct thread *recent; /* the one that had the last status, or NULL */
 	uint64_t awake_ns; /* see tracees_stay_awake() */
+	uint64_t seen_ns; /* the clock, read since the last wait; 0: not */
 	pid_t ward; /* a child that is not traced, whose end is noted; 0: none */
 	int *ward_status;
 	bool is_emergency; /* the heap may be in pieces: nothing is allocated or freed any more */

@@ -4,6 +4,7 @@
 
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
+#include "watchprof/util.h"
 
 #include <signal.h>
 
@@ -23,7 +24,7 @@ void trap_mask_note(pid_t tid, struct trap_mask *mask)
 	mask->others = blocked & ~TRAP;
 }
 
-bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
+HIT_PATH bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
 {
 	uint64_t blocked;
 	bool is_full, is_same;

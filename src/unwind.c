@@ -1,6 +1,6 @@
 /* unwind.c owns the walk along the frames, and the only use of libunwind: its generic (remote)
- * unwinder, with accessors of our own over the copied stack. The walk goes by rows (unwind_cfi.c,
- * kept by unwind_cache.c); libunwind is asked where a row is an expression, as in procedure linkage
+ * unwinder, with accessors of our own over the copied stack. The walk goes by paths walked before (unwind_trail.c), or
+ * by rows (unwind_cfi.c, kept by unwind_cache.c); libunwind is asked where a row is an expression, as in procedure linkage
  * tables, and for code whose file cannot be opened. Without rules it never guesses. */
 #include "unwind_private.h"
 
@@ -29,6 +29,7 @@ struct unwinder {
 	struct map map;
 	bool is_read;
 	struct row_cache *rows;
+	struct trail *trail;
 	struct maps_watch *watch; /* made at the first check */
 	uint64_t check_due_ns;
 	struct {
@@ -59,6 +60,7 @@ static void maps_renew(struct unwinder *unwinder)
 	if (!is_changed)
 		return;
 	row_cache_clear(unwinder->rows);
+	trail_clear(unwinder->trail);
 	memset(unwinder->entries, 0, sizeof(unwinder->entries));
 	unw_flush_cache(unwinder->space, 0, 0);
 }
@@ -73,7 +75,7 @@ static bool is_missed(const struct map *map, uint64_t addr)
 }
 
 /* The mapping with an address; if none is known, they may have changed. */
-static const struct area *area_find(struct unwinder *unwinder, uint64_t addr)
+HIT_PATH static const struct area *area_find(struct unwinder *unwinder, uint64_t addr)
 {
 	struct map *map = &unwinder->map;
 	const struct area *area = map_search(map, addr);
@@ -92,7 +94,7 @@ void unwinder_flush(struct unwinder *unwinder)
 	maps_renew(unwinder);
 }
 
-void unwinder_check(struct unwinder *unwinder, uint64_t now_ns)
+HIT_PATH void unwinder_check(struct unwinder *unwinder, uint64_t now_ns)
 {
 	uint64_t start, pause;
 
@@ -250,6 +252,7 @@ struct unwinder *unwinder_new(pid_t pid)
 
 	unwinder->map.pid = pid;
 	unwinder->rows = row_cache_new();
+	unwinder->trail = trail_new();
 	unwinder->space = unw_create_addr_space(&accessors, 0);
 	if (!unwinder->space)
 		die("out of memory (libunwind)");
@@ -263,6 +266,7 @@ void unwinder_free(struct unwinder *unwinder)
 		return;
 	unw_destroy_addr_space(unwinder->space);
 	row_cache_free(unwinder->rows);
+	trail_free(unwinder->trail);
 	map_free(&unwinder->map);
 	maps_watch_free(unwinder->watch);
 	free(unwinder);
@@ -301,7 +305,7 @@ bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start)
 	return true;
 }
 
-bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
+HIT_PATH bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
 {
 	size_t i = (ip ^ ip >> 8) % ENTRIES_MAX;
 	uint64_t start;
@@ -313,7 +317,7 @@ bool unwind_is_entry(struct unwinder *unwinder, uint64_t ip)
 	return unwinder->entries[i].is_entry;
 }
 
-size_t unwind_code(struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
+HIT_PATH size_t unwind_code(struct unwinder *unwinder, uint64_t addr, void *out, size_t len)
 {
 	const struct area *area = area_find(unwinder, addr);
 	ssize_t n;
@@ -473,7 +477,7 @@ static void frame_start(struct frame *frame, const struct user_regs_struct *regs
 }
 
 /* One frame on. False: the path ends here, and out says how. */
-static bool path_step(struct unwinder *unwinder, struct frame *frame, struct unwinding *out)
+static bool path_step(struct unwinder *unwinder, struct frame *frame, struct trail_walk *walk, struct unwinding *out)
 {
 	const struct row *row = row_find(unwinder, frame);
 	uint64_t sp = frame->reg[DWARF_RSP];
@@ -483,9 +487,11 @@ static bool path_step(struct unwinder *unwinder, struct frame *frame, struct unw
 		return false;
 	is_signal = row->is_signal; /* the row may go away meanwhile */
 	if (row->kind == ROW_END) {
+		trail_end(unwinder->trail, walk);
 		out->end = PATH_WHOLE;
 		return false;
 	}
+	trail_rules(unwinder->trail, walk, row, frame->reg);
 	if (is_signal)
 		out->signals[(out->n - 1) / 64] |= 1ULL << (out->n - 1) % 64;
 	if (row->kind == ROW_LIBRARY ? !step_by_library(unwinder, row, frame)
@@ -503,12 +509,25 @@ static bool path_step(struct unwinder *unwinder, struct frame *frame, struct unw
 		out->end = PATH_TRUNCATED;
 		return false;
 	}
+	trail_caller(unwinder->trail, walk, frame->reg[DWARF_RA]);
 	return true;
+}
+
+HIT_PATH bool unwind_known(struct unwinder *unwinder, uint64_t ip, uint64_t sp, const struct stack_image *stack,
+	struct unwinding *out)
+{
+	const uint64_t regs[DWARF_REGS] = {[DWARF_RA] = ip, [DWARF_RSP] = sp};
+
+	memset(out->signals, 0, sizeof(out->signals));
+	out->is_short = out->lacks_regs = false;
+	out->frames[0] = ip;
+	return trail_follow(unwinder->trail, regs, 1U << DWARF_RA | 1U << DWARF_RSP, stack, out);
 }
 
 void unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
 	const struct stack_image *stack, size_t n, struct unwinding *out)
 {
+	struct trail_walk walk;
 	struct frame frame;
 
 	unwinder->stack = stack;
@@ -520,8 +539,12 @@ void unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
 	memset(out->signals, 0, sizeof(out->signals));
 	frame_start(&frame, regs);
 	out->frames[0] = regs->rip;
+	if (n > 0 && trail_follow(unwinder->trail, frame.reg, frame.known, stack, out))
+		return;
+	trail_begin(unwinder->trail, frame.reg, &walk);
 	out->n = 1;
-	while (path_step(unwinder, &frame, out))
+	out->used = 0;
+	while (path_step(unwinder, &frame, &walk, out))
 		out->frames[out->n++] = frame.reg[DWARF_RA];
 	if (out->is_short)
 		out->end = PATH_TRUNCATED;

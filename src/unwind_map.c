@@ -25,7 +25,7 @@ struct eh_frame_hdr {
 #define ENCODING_UDATA4         0x03
 #define ENCODING_DATAREL_SDATA4 0x3b
 
-const struct area *map_search(const struct map *map, uint64_t addr)
+HIT_PATH const struct area *map_search(const struct map *map, uint64_t addr)
 {
 	size_t low = 0, high = map->n_areas;
 

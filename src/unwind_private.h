@@ -1,5 +1,6 @@
 /* unwind_private: what the unwinder's files share. unwind_map.c knows the mappings, unwind_cfi.c
- * reads rules with libdw, unwind_cache.c keeps them by address, unwind.c walks. */
+ * reads rules with libdw, unwind_cache.c keeps them by address, unwind_trail.c the paths that they gave, unwind.c
+ * walks. */
 #ifndef WATCHPROF_UNWIND_PRIVATE_H
 #define WATCHPROF_UNWIND_PRIVATE_H
 
@@ -121,5 +122,47 @@ void row_cache_clear(struct row_cache *cache);
 /* The row kept under a key, or NULL. It stays until the next call that changes the cache. */
 const struct row *row_cache_find(const struct row_cache *cache, uint64_t key);
 const struct row *row_cache_put(struct row_cache *cache, uint64_t key, const struct row *row);
+
+struct trail;
+
+struct trail *trail_new(void);
+void trail_free(struct trail *trail);
+
+/* Rules have changed: no path is known any more. */
+void trail_clear(struct trail *trail);
+
+/* Where a register's value in a frame comes from. Offsets are from the innermost frame's stack pointer. */
+enum origin_kind {
+	ORIGIN_FIXED,	 /* it is the address at the offset */
+	ORIGIN_REGISTER, /* nobody has saved it: it is the thread's own */
+	ORIGIN_SLOT,	 /* the word of the stack at the offset */
+	ORIGIN_NONE,
+};
+
+struct origin {
+	uint8_t kind; /* enum origin_kind */
+	int64_t offset;
+};
+
+/* A walk by rules that is taken note of, frame by frame. */
+struct trail_walk {
+	uint64_t sp;
+	uint32_t at; /* the tree's stride of the present frame; 0: no longer noted */
+	uint32_t epoch;
+	struct origin origins[DWARF_REGS];
+};
+
+/* Make a path from the registers (by DWARF number; that of the return address has the instruction pointer; known: a bit
+ * for each that is) and the first copy of the stack, if it is known by former walks: then it is the one that rules would give. Fills n, used, end and
+ * frames from the second on. False: rules must tell; n, used and frames are undefined then. */
+bool trail_follow(struct trail *trail, const uint64_t *regs, uint32_t known, const struct stack_image *stack,
+	struct unwinding *out);
+
+/* Take note of a walk: of its beginning; of the rules that the present frame, whose registers these are, is left by, before
+ * it is left; of the caller that they led to; or that the present frame is the outermost one. */
+void trail_begin(struct trail *trail, const uint64_t *regs, struct trail_walk *walk);
+void trail_rules(struct trail *trail, struct trail_walk *walk, const struct row *row, const uint64_t *regs);
+void trail_caller(struct trail *trail, struct trail_walk *walk, uint64_t ip);
+void trail_end(struct trail *trail, const struct trail_walk *walk);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_float(const struct value_type *type)
 		(type->size == sizeof(long double) && !(type->name && strstr(type->name, "128")));
 }
 
-enum value_kind value_kind_of(const struct value *value, const struct value_type *type)
+HIT_PATH enum value_kind value_kind_of(const struct value *value, const struct value_type *type)
 {
 	if (!type || !value->len || type->kind == VALUE_OTHER)
 		return VALUE_OTHER;
@@ -52,7 +52,7 @@ static unsigned __int128 bits_read(const struct value *value, const struct value
 	return bits < 8 * sizeof(read) ? read & (((unsigned __int128)1 << bits) - 1) : read;
 }
 
-void value_mask(struct value *value, const struct value_type *type)
+HIT_PATH void value_mask(struct value *value, const struct value_type *type)
 {
 	unsigned __int128 mask;
 
@@ -100,7 +100,7 @@ static struct value_number real_number(const struct value *value)
 	return number;
 }
 
-bool value_number(const struct value *value, const struct value_type *type, struct value_number *out)
+HIT_PATH bool value_number(const struct value *value, const struct value_type *type, struct value_number *out)
 {
 	enum value_kind kind = value_kind_of(value, type);
 
@@ -131,7 +131,7 @@ static long double real_of(const struct value_number *number)
 	return number->is_negative ? -(long double)number->size : (long double)number->size;
 }
 
-bool value_number_order(const struct value_number *a, const struct value_number *b, int *order)
+HIT_PATH bool value_number_order(const struct value_number *a, const struct value_number *b, int *order)
 {
 	long double x, y;
 

@@ -19,7 +19,7 @@ struct holder {
 	struct value value;
 };
 
-static int holder_compare(const void *a, const void *b)
+HIT_PATH static int holder_compare(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
 
@@ -27,6 +27,11 @@ static int holder_compare(const void *a, const void *b)
 		return x->watch < y->watch ? -1 : 1;
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
+
+/* The least and the greatest value, as numbers. */
+struct range {
+	struct value_number min, max;
+};
 
 struct values {
 	void *by_holder; /* tsearch tree */
@@ -37,6 +42,7 @@ struct values {
 	uint64_t hits[WATCHES_MAX];
 	bool is_used[WATCHES_MAX];
 	struct value_stats stats[WATCHES_MAX];
+	struct range ranges[WATCHES_MAX]; /* of those whose stats have one */
 	struct value_history *histories[WATCHES_MAX]; /* NULL: there were no writes */
 	const struct value_type *types[WATCHES_MAX];
 };
@@ -91,7 +97,7 @@ static struct holder **place_make(struct values *values)
 	return &values->holders[values->n_holders++];
 }
 
-static struct holder *holder_find(struct values *values, unsigned watch, pid_t pid)
+HIT_PATH static struct holder *holder_find(struct values *values, unsigned watch, pid_t pid)
 {
 	struct holder *holder = holder_look(values, watch, pid);
 
@@ -106,13 +112,22 @@ static struct holder *holder_find(struct values *values, unsigned watch, pid_t p
 	return holder;
 }
 
-static bool is_same(const struct value *a, const struct value *b)
+/* Asked many times a hit, nearly always of a word. */
+HIT_PATH static bool is_same(const struct value *a, const struct value *b)
 {
-	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+	uint64_t x, y;
+
+	if (a->len != b->len)
+		return false;
+	if (a->len != sizeof(x))
+		return memcmp(a->bytes, b->bytes, a->len) == 0;
+	memcpy(&x, a->bytes, sizeof(x));
+	memcpy(&y, b->bytes, sizeof(y));
+	return x == y;
 }
 
 /* Count a value, and keep those that were written most in front. */
-static void top_count(struct value_stats *stats, const struct value *value)
+HIT_PATH static void top_count(struct value_stats *stats, const struct value *value)
 {
 	size_t i = 0;
 
@@ -134,15 +149,15 @@ static void top_count(struct value_stats *stats, const struct value *value)
 }
 
 /* Does a come before b? */
-static bool is_less(const struct value *a, const struct value *b, const struct value_type *type)
+static bool is_less(const struct value_number *a, const struct value_number *b)
 {
-	struct value_number x, y;
 	int order;
 
-	return value_number(a, type, &x) && value_number(b, type, &y) && value_number_order(&x, &y, &order) && order < 0;
+	return value_number_order(a, b, &order) && order < 0;
 }
 
-static void range_extend(struct value_stats *stats, const struct value *value, const struct value_type *type)
+HIT_PATH static void range_extend(struct value_stats *stats, struct range *range, const struct value *value,
+	const struct value_type *type)
 {
 	struct value_number number;
 	int order;
@@ -150,10 +165,14 @@ static void range_extend(struct value_stats *stats, const struct value *value, c
 	/* What is not even in order with itself is not a number. */
 	if (!value_number(value, type, &number) || !value_number_order(&number, &number, &order))
 		return;
-	if (!stats->has_range || is_less(value, &stats->min, type))
+	if (!stats->has_range || is_less(&number, &range->min)) {
 		stats->min = *value;
-	if (!stats->has_range || is_less(&stats->max, value, type))
+		range->min = number;
+	}
+	if (!stats->has_range || is_less(&range->max, &number)) {
 		stats->max = *value;
+		range->max = number;
+	}
 	stats->has_range = true;
 }
 
@@ -164,9 +183,11 @@ static void history_note(struct value_history **history, const struct value_even
 	(*history)->events[(*history)->n++ % VALUES_HISTORY_MAX] = *event;
 }
 
-static void write_note(struct value_stats *stats, const struct hit *hit, const struct value *from,
-	const struct value *to, const struct value_type *type)
+HIT_PATH static void write_note(struct values *values, const struct hit *hit, unsigned watch, const struct value *from,
+	const struct value *to)
 {
+	struct value_stats *stats = &values->stats[watch];
+
 	stats->writes++;
 	if (from->len) {
 		stats->changed += !is_same(from, to);
@@ -179,7 +200,7 @@ static void write_note(struct value_stats *stats, const struct hit *hit, const s
 		.addr = hit->frames[0] - !hit->is_at,
 		.from = *from,
 		.to = *to};
-	range_extend(stats, to, type);
+	range_extend(stats, &values->ranges[watch], to, values->types[watch]);
 	top_count(stats, to);
 }
 
@@ -196,7 +217,7 @@ static bool is_telling(const struct values *values, const struct hit *hit, unsig
 	return hit->is_alone && !(hit->kinds[watch] & HIT_WRITE_UNKNOWN) && !(values->without_writes >> watch & 1);
 }
 
-static void watch_note(struct values *values, const struct hit *hit, unsigned watch, const struct value *now)
+HIT_PATH static void watch_note(struct values *values, const struct hit *hit, unsigned watch, const struct value *now)
 {
 	pid_t who = values->by_thread >> watch & 1 ? hit->tid : hit->pid;
 	struct holder *holder = holder_find(values, watch, who);
@@ -204,7 +225,7 @@ static void watch_note(struct values *values, const struct hit *hit, unsigned wa
 	struct value former = holder->value;
 
 	if (hit->kinds[watch] & HIT_WRITE) {
-		write_note(stats, hit, &former, now, values->types[watch]);
+		write_note(values, hit, watch, &former, now);
 		history_note(&values->histories[watch], &stats->last);
 		stats->among_others += !hit->is_alone && !(values->by_thread >> watch & 1);
 	} else if (is_telling(values, hit, watch) && former.len && !is_same(&former, now))
@@ -287,7 +308,7 @@ void values_pair(const struct values *values, const struct hit *hit, unsigned wa
 	}
 }
 
-void values_add(struct values *values, const struct hit *hit)
+HIT_PATH void values_add(struct values *values, const struct hit *hit)
 {
 	for (uint64_t left = hit->watches; left; left &= left - 1)
 		values->hits[__builtin_ctzll(left)]++;

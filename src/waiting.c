@@ -81,7 +81,7 @@ static void window_end(struct waiting *waiting, uint64_t cost_ns, bool is_trial,
 		round_end(waiting, waiting->best_ns, now_ns);
 }
 
-uint64_t waiting_note(struct waiting *waiting, uint64_t now_ns)
+HIT_PATH uint64_t waiting_note(struct waiting *waiting, uint64_t now_ns)
 {
 	uint64_t cost_ns = now_ns - waiting->start_ns;
 	bool is_trial = waiting->way != waiting->chosen;

@@ -28,7 +28,7 @@ void accesses_boundaries(struct accesses *accesses, const struct boundaries *bou
 /* A thread at a hit. */
 struct access_shot {
 	struct insn_place place;
-	struct user_regs_struct regs;
+	const struct user_regs_struct *regs; /* the caller's, which have to stay; of a plain access, rip alone counts */
 	bool has_vectors;
 	struct insn_vectors vectors;
 };
@@ -38,8 +38,10 @@ struct access_shot {
 void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_struct *regs, uint64_t back,
 	struct access_shot *out);
 
-/* Did the instruction in front of ip touch the len bytes at addr, for all that its code says, and does the verdict need no register? */
-bool access_is_plain(struct accesses *accesses, uint64_t ip, uint64_t addr, uint64_t len);
+/* Did the instruction in front of regs->rip touch the len bytes at addr, for all that its code says, and does the verdict
+ * need no other register? Then that is the shot. */
+bool access_shoot_plain(struct accesses *accesses, const struct user_regs_struct *regs, uint64_t addr, uint64_t len,
+	struct access_shot *out);
 
 /* Is the instruction pointer at the first instruction of a function, so that back is needed? */
 bool access_is_entry(struct accesses *accesses, uint64_t ip);

@@ -48,18 +48,43 @@ int dr_plan(const struct span *spans, const char *const *text, size_t n, struct 
 uint64_t dr7_one_byte(const struct dr_image *image);
 
 /* The watches that a DR6 value names: bit i is spans[i]. 0: none of ours. */
-uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6);
+static inline uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6)
+{
+	uint64_t watches = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++) {
+		if (dr6 & 1ULL << s)
+			watches |= image->slot[s].watches;
+	}
+	return watches;
+}
 
 /* The bytes of a watch for data, put together from its slots. False: the image has none. */
 bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len);
 
 /* Those that are hit if the access was of their kind. */
-uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6);
+static inline uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6)
+{
+	uint64_t watches = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++) {
+		if (dr6 & 1ULL << s)
+			watches |= image->slot[s].possible;
+	}
+	return watches;
+}
 
 /* The access of the first slot (lowest) in dr6; 0 if none. */
 enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6);
 
 /* The DR6 bits of the slots with this access. */
-uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access);
+static inline uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access)
+{
+	uint64_t slots = 0;
+
+	for (unsigned s = 0; s < image->n_slots; s++)
+		slots |= (uint64_t)(image->slot[s].access == access) << s;
+	return slots;
+}
 
 #endif

@@ -29,4 +29,12 @@ bool stack_has_also(const struct stack_reader *reader);
 void stack_path(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid,
 	const struct user_regs_struct *regs, size_t max, struct hit *hit);
 
+/* The same from the instruction pointer and the stack pointer alone, where that is enough: the path has been walked
+ * before. False: all registers are needed, and what was asked for by stack_also() has to be so anew. */
+bool stack_path_known(struct stack_reader *reader, struct unwinder *unwinder, pid_t pid, uint64_t ip, uint64_t sp,
+	size_t max, struct hit *hit);
+
+/* Is it likely to be so at this instruction? Not for a while after it was not. */
+bool stack_is_promising(struct stack_reader *reader, uint64_t ip);
+
 #endif

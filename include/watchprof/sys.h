@@ -37,6 +37,9 @@ int sys_syscall(pid_t tid, int sig);
 int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value);
 int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value);
 
+/* The stack pointer alone. */
+int sys_sp_get(pid_t tid, uint64_t *sp);
+
 int sys_regs_get(pid_t tid, struct user_regs_struct *regs);
 int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
 

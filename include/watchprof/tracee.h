@@ -76,6 +76,9 @@ bool tracees_take_over(struct tracees *tracees, pid_t pid, pid_t ward, int *ward
 int tracees_launch(struct tracees *tracees, char *const *argv, const sigset_t *mask, int input_fd, int output_fd,
 	pid_t *pid, struct err *err);
 
+/* What the clock showed just now: tracees_next() need not read it again to know whether its deadline is over. */
+void tracees_saw_time(struct tracees *tracees, uint64_t now_ns);
+
 /* From now on, look for the next stop again and again for so many nanoseconds before sleeping until it comes;
  * 0: sleep at once. */
 void tracees_stay_awake(struct tracees *tracees, uint64_t ns);

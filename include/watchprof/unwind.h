@@ -56,6 +56,7 @@ struct unwinding {
 	/* Set where the copies did not have what was needed (end is PATH_TRUNCATED then). */
 	bool is_short;
 	uint64_t missing; /* the eight bytes at this address */
+	bool lacks_regs;  /* set by unwind_known(), where it is other registers that are needed */
 	/* How far into the first copy the path led, in bytes. */
 	size_t used;
 };
@@ -64,5 +65,10 @@ struct unwinding {
  * rest is filled in. */
 void unwind_path(struct unwinder *unwinder, const struct user_regs_struct *regs,
 	const struct stack_image *stack, size_t n, struct unwinding *out);
+
+/* The same from the instruction pointer and the stack pointer alone, for a path that has been walked before. False: it
+ * is not known, or all registers are needed; out is undefined then but for the caller's. */
+bool unwind_known(struct unwinder *unwinder, uint64_t ip, uint64_t sp, const struct stack_image *stack,
+	struct unwinding *out);
 
 #endif

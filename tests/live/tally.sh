@@ -46,7 +46,7 @@ is "no memory is allocated" "$(count allocate)" 0
 is "no file is opened" "$(count open) $(count map)" "0 0"
 is "no signal is masked" "$(count sigmask)" 0
 is "stack and watched bytes are read by one call a hit" "$(count process_vm_readv)" "$hits"
-# GETSIGINFO, GETREGS, GETSIGMASK, POKEUSER of DR6, CONT: one slot is armed, so that DR6 is not asked.
+# GETSIGINFO, GETREGS (PEEKUSER of RSP where frames need no more), GETSIGMASK, POKEUSER of DR6, CONT: one slot is armed, so that DR6 is not asked.
 is "five requests to the thread a hit" "$(count ptrace)" $((hits * 5))
 tally 0
 is "without a stack, no memory is allocated" "$(count allocate)" 0

@@ -296,11 +296,12 @@ static void compare_path(struct oracle *oracle, const struct hit *hit,
 	frames_print(oracle, "should be", frames, n);
 }
 
-/* With rules that are kept, and now and then with none. */
+/* With rules that are kept, by the path that was walked just now, and now and then with none. */
 static void compare(struct oracle *oracle, const struct user_regs_struct *regs)
 {
 	oracle->points++;
 	compare_path(oracle, path_make(oracle, oracle->warm, regs), regs, "warm");
+	compare_path(oracle, path_make(oracle, oracle->warm, regs), regs, "known");
 	if (oracle->points % COLD_PERIOD)
 		return;
 	unwinder_free(oracle->cold);

@@ -277,6 +277,16 @@ int sys_regs_get(pid_t tid, struct user_regs_struct *regs)
 	return result;
 }
 
+int sys_sp_get(pid_t tid, uint64_t *sp)
+{
+	struct fake_thread *t;
+	int result = begin_stopped(FAKE_REGS_GET, tid, 2, 0, &t);
+
+	if (result == 0)
+		*sp = t->regs.rsp;
+	return result;
+}
+
 ssize_t sys_xstate_get(pid_t tid, void *out, size_t len)
 {
 	struct fake_thread *t;

@@ -3,13 +3,16 @@
 #include "../../src/unwind_private.h"
 #include "unit_help.h"
 #include "watchprof/maps_watch.h"
+#include "watchprof/procfs.h"
 #include "watchprof/stack.h"
 #include "watchprof/unwind.h"
 
+#include <alloca.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -158,6 +161,221 @@ static void test_row_cache(void **state)
 	row_cache_free(cache);
 }
 
+/* --- paths that were walked before ------------------------------------------------------------ */
+
+#define CASES	   12
+#define CASE_WORDS 2048
+#define ROUNDS	   1500
+
+/* A place of this program: its registers, and its stack from there on. */
+static struct place {
+	struct user_regs_struct regs;
+	uint64_t words[CASE_WORDS];
+	size_t n;
+} places[CASES];
+
+static void __attribute__((noinline)) place_take(struct place *place)
+{
+	ucontext_t context;
+	struct procfs_map *maps;
+	size_t n;
+
+	getcontext(&context);
+	place->regs = regs_of(&context);
+	maps = procfs_maps(getpid(), &n);
+	for (size_t i = 0; i < n; i++) {
+		if (place->regs.rsp < maps[i].start || place->regs.rsp >= maps[i].end)
+			continue;
+		place->n = (maps[i].end - place->regs.rsp) / sizeof(uint64_t);
+		place->n = place->n < CASE_WORDS ? place->n : CASE_WORDS;
+	}
+	procfs_maps_free(maps, n);
+	memcpy(place->words, (const void *)place->regs.rsp, place->n * sizeof(uint64_t));
+}
+
+static void __attribute__((noinline)) plain_down(unsigned depth, struct place *place)
+{
+	volatile char bytes[24] __attribute__((unused));
+
+	if (depth)
+		plain_down(depth - 1, place);
+	else
+		place_take(place);
+	bytes[0] = 1;
+}
+
+/* Frames of one size, and of another one in each call. */
+static void __attribute__((noinline)) fixed_down(unsigned depth, struct place *place);
+
+static void __attribute__((noinline)) varied_down(unsigned depth, struct place *place)
+{
+	volatile char *bytes = alloca(16 + depth * 48);
+
+	bytes[0] = 1;
+	if (depth)
+		fixed_down(depth - 1, place);
+	else
+		place_take(place);
+	bytes[0] = 2;
+}
+
+static void __attribute__((noinline)) fixed_down(unsigned depth, struct place *place)
+{
+	volatile char bytes[32] __attribute__((unused));
+
+	bytes[0] = 1;
+	if (depth % 3 == 2)
+		varied_down(depth - 1, place);
+	else if (depth)
+		fixed_down(depth - 1, place);
+	else
+		place_take(place);
+	bytes[0] = 2;
+}
+
+static uint64_t below(uint64_t *seed, uint64_t n)
+{
+	return (random_next(seed) >> 32) % n;
+}
+
+/* Change a few words of a stack: into others of it, to near ones, to return addresses. */
+static void words_spoil(struct place *place, uint64_t *seed)
+{
+	for (uint64_t n = below(seed, 4); n > 0; n--) {
+		uint64_t *word = &place->words[below(seed, 96) % place->n];
+		uint64_t how = below(seed, 3);
+
+		*word = how == 0 ? place->words[below(seed, place->n)]
+			: how == 1 ? *word + below(seed, 64) - 32
+				   : places[below(seed, CASES)].words[below(seed, 96)];
+	}
+	if (below(seed, 4) == 0)
+		place->regs.rbp += 16;
+	if (below(seed, 8) == 0)
+		place->n = below(seed, place->n) + 1;
+}
+
+/* Whatever was walked before: a path is the one that rules give, also where the stack differs in a word. */
+static void test_known_paths(void **state)
+{
+	struct unwinder *warm = unwinder_new(getpid());
+	uint64_t frames[3][64], seed = 7;
+	size_t known = 0, whole = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < CASES; i++)
+		(i % 2 ? plain_down : varied_down)(i + 1, &places[i]);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		static struct place place;
+		size_t max = 1 + below(&seed, 64);
+		struct unwinding by_rules = {.frames = frames[0], .max = max}, path = {.frames = frames[1], .max = max};
+		struct unwinding some = {.frames = frames[2], .max = max};
+		struct unwinder *cold = unwinder_new(getpid());
+		struct stack_image image;
+
+		place = places[below(&seed, CASES)];
+		if (round >= CASES * 4)
+			words_spoil(&place, &seed);
+		image = (struct stack_image){place.regs.rsp, place.n * sizeof(uint64_t), (unsigned char *)place.words};
+		unwind_path(cold, &place.regs, &image, 1, &by_rules);
+		unwinder_free(cold);
+		if (unwind_known(warm, place.regs.rip, place.regs.rsp, &image, &some)) {
+			assert_int_equal(some.n, by_rules.n);
+			assert_memory_equal(some.frames, by_rules.frames, some.n * sizeof(uint64_t));
+			assert_int_equal(some.end, by_rules.end);
+			assert_false(by_rules.is_short);
+			known++;
+		}
+		unwind_path(warm, &place.regs, &image, 1, &path);
+		assert_int_equal(path.n, by_rules.n);
+		assert_memory_equal(path.frames, by_rules.frames, path.n * sizeof(uint64_t));
+		assert_int_equal(path.end, by_rules.end);
+		assert_int_equal(path.is_short, by_rules.is_short);
+		whole += path.end == PATH_WHOLE;
+	}
+	assert_in_range(known, ROUNDS / 8, ROUNDS);
+	assert_in_range(whole, ROUNDS / 8, ROUNDS);
+	unwinder_free(warm);
+}
+
+/* Rules for a frame whose address is base + cfa, with the return address below that. */
+static struct row row_of(uint8_t base, int32_t cfa)
+{
+	return (struct row){.kind = ROW_RULES,
+		.cfa = {DWARF_CFA, RULE_IS, base, cfa},
+		.n = 1,
+		.rules = {{DWARF_RA, RULE_AT, DWARF_CFA, -8}}};
+}
+
+/* More frames than are kept: all are found anew, none is wrong. A walk in whose middle that happens is not noted. */
+static void test_trail_is_bounded(void **state)
+{
+	struct trail *trail = trail_new();
+	uint64_t word = 0x1000, regs[DWARF_REGS] = {[DWARF_RSP] = 0x7000}, frames[2], known = 0;
+	struct stack_image image = {0x7000, sizeof(word), (unsigned char *)&word};
+	struct row row = row_of(DWARF_RSP, 8);
+	struct unwinding path = {.frames = frames, .max = 2};
+	struct trail_walk walk;
+
+	(void)state;
+	for (uint64_t ip = 1; ip < 100000; ip++) {
+		regs[DWARF_RA] = ip;
+		trail_begin(trail, regs, &walk);
+		trail_rules(trail, &walk, &row, regs);
+		trail_caller(trail, &walk, word);
+		trail_end(trail, &walk);
+		known += trail_follow(trail, regs, 1U << DWARF_RSP, &image, &path);
+	}
+	assert_true(known > 99990);
+	assert_int_equal(path.n, 2);
+	assert_int_equal(path.end, PATH_WHOLE);
+	trail_begin(trail, regs, &walk);
+	trail_clear(trail);
+	trail_rules(trail, &walk, &row, regs);
+	trail_caller(trail, &walk, word);
+	assert_int_equal(walk.at, 0);
+	assert_false(trail_follow(trail, regs, 1U << DWARF_RSP, &image, &path));
+	trail_free(trail);
+	trail_free(NULL);
+}
+
+/* A frame address from a register is known only while that register holds it; a row that takes its address from
+ * memory, or a signal's, is never known. */
+static void test_trail_needs(void **state)
+{
+	uint64_t words[4] = {0, 0x1000, 0, 0x1000};
+	struct stack_image image = {0x7000, sizeof(words), (unsigned char *)words};
+	uint64_t regs[DWARF_REGS] = {[DWARF_RA] = 0x500, [DWARF_RSP] = 0x7000, [DWARF_RBP] = 0x7000}, frames[2];
+	struct unwinding path = {.frames = frames, .max = 2};
+	const uint32_t all = (1U << DWARF_CFA) - 1;
+	struct row row = row_of(DWARF_RBP, 16);
+	struct trail *trail = trail_new();
+	struct trail_walk walk;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		row.cfa.kind = i == 1 ? RULE_AT : RULE_IS;
+		row.is_signal = i == 2;
+		regs[DWARF_RA] = 0x500 + i;
+		trail_begin(trail, regs, &walk);
+		trail_rules(trail, &walk, &row, regs);
+		trail_caller(trail, &walk, 0x1000);
+		trail_end(trail, &walk);
+		assert_int_equal(trail_follow(trail, regs, all, &image, &path), i == 0);
+	}
+	regs[DWARF_RA] = 0x500;
+	assert_true(trail_follow(trail, regs, all, &image, &path));
+	assert_false(trail_follow(trail, regs, 1U << DWARF_RSP, &image, &path));
+	regs[DWARF_RBP] += 16; /* the same return address lies there, in a frame of another size */
+	assert_false(trail_follow(trail, regs, all, &image, &path));
+	regs[DWARF_RBP] -= 16;
+	words[1] = 0x1001;
+	assert_false(trail_follow(trail, regs, all, &image, &path));
+	image.len = 8;
+	assert_false(trail_follow(trail, regs, all, &image, &path));
+	trail_free(trail);
+}
+
 static void test_maps_watch(void **state)
 {
 	struct maps_watch *watch = maps_watch_new(getpid());
@@ -185,6 +403,9 @@ int main(void)
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_nothing_there),
 		cmocka_unit_test(test_row_cache),
+		cmocka_unit_test(test_known_paths),
+		cmocka_unit_test(test_trail_is_bounded),
+		cmocka_unit_test(test_trail_needs),
 		cmocka_unit_test(test_maps_watch),
 	};
 
