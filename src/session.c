@@ -737,7 +737,7 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	return close_and_report(session, err);
 }
 
-int session_run(const struct options *options, const struct engine_ops *engine,
+HIT_PATH int session_run(const struct options *options, const struct engine_ops *engine,
 	const struct frontend_ops *frontend, const sigset_t *mask, int *status, struct err *err)
 {
 	struct session *session = mem_new(1, sizeof(*session));

@@ -107,15 +107,21 @@ static uint32_t stride_find(const struct trail *trail, uint32_t inner, uint64_t 
 	return 0;
 }
 
-HIT_PATH static uint32_t stride_next(struct trail *trail, uint32_t inner, uint64_t ip)
+static uint32_t stride_search(struct trail *trail, uint32_t inner, uint64_t ip)
+{
+	uint32_t found = stride_find(trail, inner, ip);
+
+	if (found)
+		trail->strides[inner].last = found;
+	return found;
+}
+
+/* The stride of a frame's caller, or 0. */
+static inline uint32_t stride_next(struct trail *trail, uint32_t inner, uint64_t ip)
 {
 	uint32_t last = trail->strides[inner].last;
 
-	if (last && trail->strides[last].ip == ip)
-		return last;
-	last = stride_find(trail, inner, ip);
-	trail->strides[inner].last = last ? last : trail->strides[inner].last;
-	return last;
+	return last && trail->strides[last].ip == ip ? last : stride_search(trail, inner, ip);
 }
 
 static uint32_t stride_add(struct trail *trail, uint32_t inner, uint64_t ip)
