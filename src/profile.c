@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for one more element; returns the array, moved where needed. */
-static void *array_room(void *array, size_t n, size_t *cap, size_t more, size_t size)
+void *profile_room(void *array, size_t n, size_t *cap, size_t more, size_t size)
 {
 	if (n + more <= *cap)
 		return array;
@@ -19,7 +18,7 @@ static void *array_room(void *array, size_t n, size_t *cap, size_t more, size_t 
 	return mem_resize(array, *cap, size);
 }
 
-static void index_put(struct index *index, uint64_t hash, uint32_t entry)
+void profile_index_put(struct index *index, uint64_t hash, uint32_t entry)
 {
 	size_t i = hash & (index->n_buckets - 1);
 
@@ -28,8 +27,7 @@ static void index_put(struct index *index, uint64_t hash, uint32_t entry)
 	index->bucket[i] = entry + 1;
 }
 
-/* Keep the load at or below one half. hash_of recomputes an entry's hash. */
-static void index_grow(struct index *index, size_t n_entries, const struct profile *profile,
+void profile_index_grow(struct index *index, size_t n_entries, const struct profile *profile,
 	uint64_t (*hash_of)(const struct profile *, uint32_t))
 {
 	if (n_entries * 2 < index->n_buckets)
@@ -38,7 +36,7 @@ static void index_grow(struct index *index, size_t n_entries, const struct profi
 	index->n_buckets = index->n_buckets ? index->n_buckets * 2 : 1024;
 	index->bucket = mem_new(index->n_buckets, sizeof(*index->bucket));
 	for (uint32_t i = 0; i < n_entries; i++)
-		index_put(index, hash_of(profile, i), i);
+		profile_index_put(index, hash_of(profile, i), i);
 }
 
 static uint64_t hash_mix(uint64_t hash, uint64_t value)
@@ -77,9 +75,10 @@ struct profile *profile_new(size_t max_sites, locate_fn *locate, void *context)
 	profile->max_sites = max_sites;
 	profile->locate = locate;
 	profile->context = context;
-	index_grow(&profile->loc_index, 0, profile, loc_hash);
-	index_grow(&profile->path_index, 0, profile, path_hash);
-	index_grow(&profile->site_index, 0, profile, site_hash);
+	profile_index_grow(&profile->loc_index, 0, profile, loc_hash);
+	profile_index_grow(&profile->path_index, 0, profile, path_hash);
+	profile_index_grow(&profile->site_index, 0, profile, site_hash);
+	profile_index_grow(&profile->function_index, 0, profile, NULL);
 	return profile;
 }
 
@@ -102,6 +101,7 @@ void profile_free(struct profile *profile)
 	free(profile->loc_index.bucket);
 	free(profile->path_index.bucket);
 	free(profile->site_index.bucket);
+	free(profile->function_index.bucket);
 	free(profile);
 }
 
@@ -121,7 +121,7 @@ static uint32_t loc_append(struct profile *profile, uint32_t image, bool is_sign
 	uint32_t entry = (uint32_t)profile->n_locs;
 	struct loc *loc;
 
-	profile->locs = array_room(
+	profile->locs = profile_room(
 		profile->locs, profile->n_locs, &profile->cap_locs, 1, sizeof(*profile->locs));
 	profile->locs[entry] = (struct loc_entry){.image = image, .is_signal = is_signal, .loc = *found};
 	loc = &profile->locs[entry].loc;
@@ -132,9 +132,9 @@ static uint32_t loc_append(struct profile *profile, uint32_t image, bool is_sign
 	loc->inlined = NULL;
 	profile_order_add(profile, entry);
 	profile->locs[entry].is_skipped = profile->rules && blame_is_skipped(profile->rules, loc);
-	index_put(&profile->loc_index, loc_hash(profile, entry), entry);
+	profile_index_put(&profile->loc_index, loc_hash(profile, entry), entry);
 	profile->n_locs++;
-	index_grow(&profile->loc_index, profile->n_locs, profile, loc_hash);
+	profile_index_grow(&profile->loc_index, profile->n_locs, profile, loc_hash);
 	return entry;
 }
 
@@ -213,7 +213,7 @@ static uint16_t frame_append(struct profile *profile, uint32_t loc)
 	uint32_t first = n ? loc + 1 : loc;
 
 	n = n ? n : 1;
-	profile->frame_locs = array_room(profile->frame_locs, profile->n_frame_locs, &profile->cap_frame_locs,
+	profile->frame_locs = profile_room(profile->frame_locs, profile->n_frame_locs, &profile->cap_frame_locs,
 		n, sizeof(uint32_t));
 	for (size_t i = 0; i < n; i++)
 		profile->frame_locs[profile->n_frame_locs++] = first + (uint32_t)i;
@@ -227,7 +227,7 @@ static uint32_t path_append(struct profile *profile, const struct hit *hit, stru
 
 	path.first = profile->n_frames;
 	path.first_loc = profile->n_frame_locs;
-	profile->frame_addrs = array_room(
+	profile->frame_addrs = profile_room(
 		profile->frame_addrs, profile->n_frames, &profile->cap_frames, hit->n_frames, sizeof(uint64_t));
 	for (size_t i = 0; i < hit->n_frames; i++) {
 		uint32_t loc = frame_loc(profile, hit, path.executes, i);
@@ -240,7 +240,7 @@ static uint32_t path_append(struct profile *profile, const struct hit *hit, stru
 			path.n_inner = path.n_locs;
 	}
 	profile->n_frames += hit->n_frames;
-	profile->paths = array_room(
+	profile->paths = profile_room(
 		profile->paths, profile->n_paths, &profile->cap_paths, 1, sizeof(*profile->paths));
 	profile->paths[entry] = path;
 	profile->n_paths++;
@@ -268,8 +268,8 @@ HIT_PATH static int64_t path_find(struct profile *profile, const struct hit *hit
 	if (!may_add)
 		return -1;
 	entry = path_append(profile, hit, key);
-	index_put(index, key.hash, entry);
-	index_grow(index, profile->n_paths, profile, path_hash);
+	profile_index_put(index, key.hash, entry);
+	profile_index_grow(index, profile->n_paths, profile, path_hash);
 	return entry;
 }
 
@@ -289,13 +289,13 @@ HIT_PATH static struct site *site_find(struct profile *profile, const struct sit
 	}
 	if (profile->n_sites >= profile->max_sites)
 		return NULL;
-	profile->sites = array_room(
+	profile->sites = profile_room(
 		profile->sites, profile->n_sites, &profile->cap_sites, 1, sizeof(*profile->sites));
 	site = &profile->sites[profile->n_sites];
 	*site = *key;
-	index_put(index, hash, (uint32_t)profile->n_sites);
+	profile_index_put(index, hash, (uint32_t)profile->n_sites);
 	profile->n_sites++;
-	index_grow(index, profile->n_sites, profile, site_hash);
+	profile_index_grow(index, profile->n_sites, profile, site_hash);
 	return site;
 }
 

@@ -14,12 +14,10 @@ struct index {
 
 /* Where functions are inlined at a location, the frames that they make follow it, as entries that are not
  * found by address. */
-#define LOC_NONE UINT32_MAX
-
 struct loc_entry {
 	struct loc loc;
-	uint64_t order; /* of its function among all, by name */
-	uint32_t next;	/* location of the same function; LOC_NONE: the last */
+	uint32_t function; /* into functions */
+	uint32_t order;	   /* place of its function among all, by name; ORDER_NONE: see profile_order_make() */
 	uint32_t image;
 	bool is_signal;
 	bool is_skipped; /* when it comes to whom to blame */
@@ -30,9 +28,11 @@ struct loc_entry {
 
 /* A function that has locations. */
 struct function {
-	uint64_t order;
-	uint32_t loc; /* the one added last */
+	uint32_t loc; /* the first of them */
+	uint32_t hash; /* of its names */
 };
+
+#define ORDER_NONE UINT32_MAX
 
 struct path {
 	uint64_t hash;
@@ -62,8 +62,9 @@ struct profile {
 	size_t n_locs, cap_locs;
 	struct index loc_index;
 
-	struct function *functions; /* by name */
+	struct function *functions; /* as they came */
 	size_t n_functions, cap_functions;
+	struct index function_index;
 
 	struct path *paths;
 	size_t n_paths, cap_paths;
@@ -81,15 +82,30 @@ struct profile {
 	uint64_t hits, overrun;
 };
 
-/* Give a new location its place in the order of functions. */
+/* Make room in an array for more elements; returns the array, moved where needed. */
+void *profile_room(void *array, size_t n, size_t *cap, size_t more, size_t size);
+
+/* Put a new entry into an index. */
+void profile_index_put(struct index *index, uint64_t hash, uint32_t entry);
+
+/* Keep the load of an index at or below one half. hash_of tells an entry's hash again. */
+void profile_index_grow(struct index *index, size_t n_entries, const struct profile *profile,
+	uint64_t (*hash_of)(const struct profile *, uint32_t));
+
+/* Tell which function a new location belongs to. No location that is there already is touched. */
 void profile_order_add(struct profile *profile, uint32_t loc);
+
+/* Give all functions their places in the order by name: to be called before locations are compared. n log n of
+ * what is new, linear in what is there; nothing is done where nothing is new. A profile is the same after it: a
+ * place is only remembered. */
+void profile_order_make(const struct profile *profile);
 
 /* Functions of one name in different modules or source files are different functions. A function
  * with code that was inlined from a header is one all the same. */
 int profile_function_compare(const struct loc *x, const struct loc *y);
 
 /* The place of its function in the order by name; the same for all locations of one. */
-uint64_t profile_function_order(const struct loc *loc);
+uint32_t profile_function_order(const struct loc *loc);
 
 /* The count that an answer is sorted by. */
 uint64_t profile_row_weight(const struct row *row, enum sort sort);

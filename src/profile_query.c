@@ -293,6 +293,7 @@ struct row *profile_site_rows(const struct profile *profile, const struct query 
 	struct row *rows = mem_new(profile->n_sites + 1, sizeof(*rows));
 	bool *fits = locs_filter(profile, query->filter);
 
+	profile_order_make(profile);
 	*n = 0;
 	for (size_t i = 0; i < profile->n_sites; i++) {
 		if (query->watches && !(query->watches >> profile->sites[i].watch & 1))
