@@ -15,12 +15,13 @@ struct json_object *json_text(const char *text)
 	const char *at = text;
 	struct json_object *object;
 	char *escaped;
+	size_t len;
 
 	if (!text)
 		return NULL;
-	while (*at && utf8_sequence(at) && *at != 0x7f &&
+	while (*at && *at != 0x7f && (len = utf8_sequence(at)) &&
 		!((unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0))
-		at += utf8_sequence(at);
+		at += len;
 	if (!*at)
 		return json_object_new_string(text);
 	escaped = text_escaped(text);

@@ -18,8 +18,11 @@ static void csv_text(FILE *out, const char *text)
 		fputs(escaped, out);
 	} else {
 		fputc('"', out);
-		for (const char *at = escaped; *at; at++)
-			fprintf(out, "%s%c", *at == '"' ? "\"" : "", *at);
+		for (const char *at = escaped; *at; at++) {
+			if (*at == '"')
+				fputc('"', out);
+			fputc(*at, out);
+		}
 		fputc('"', out);
 	}
 	free(escaped);

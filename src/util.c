@@ -128,13 +128,14 @@ size_t utf8_sequence(const char *text)
 		size_t len;
 		uint32_t least; /* smaller values are overlong forms */
 	} forms[] = {
-		{0x80, 0x00, 1, 0x0},
 		{0xe0, 0xc0, 2, 0x80},
 		{0xf0, 0xe0, 3, 0x800},
 		{0xf8, 0xf0, 4, 0x10000},
 	};
 	const unsigned char *byte = (const unsigned char *)text;
 
+	if (byte[0] < 0x80)
+		return 1;
 	for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
 		uint32_t point = byte[0] & (unsigned char)~forms[f].mask;
 
@@ -163,15 +164,23 @@ static bool is_plain(const char *text, size_t len)
 	return len > 1 && !(first == 0xc2 && (unsigned char)text[1] < 0xa0);
 }
 
+/* The bytes that a text begins with and that may be written as they are. */
+static size_t plain_length(const char *text)
+{
+	size_t plain = 0, len;
+
+	while ((len = utf8_sequence(text + plain)) && is_plain(text + plain, len))
+		plain += len;
+	return plain;
+}
+
 void text_escape(FILE *out, const char *text)
 {
 	static const char named[][2] = {{'\t', 't'}, {'\n', 'n'}, {'\r', 'r'}, {'\\', '\\'}};
 
 	while (text && *text) {
-		size_t plain = 0, len, n = 0;
+		size_t plain = plain_length(text), n = 0;
 
-		while ((len = utf8_sequence(text + plain)) && is_plain(text + plain, len))
-			plain += len;
 		fwrite(text, 1, plain, out);
 		text += plain;
 		if (!*text)
@@ -190,8 +199,11 @@ char *text_escaped(const char *text)
 {
 	char *escaped = NULL;
 	size_t len;
-	FILE *out = open_memstream(&escaped, &len);
+	FILE *out;
 
+	if (!text || !text[plain_length(text)])
+		return text_copy(text ? text : "");
+	out = open_memstream(&escaped, &len);
 	if (!out)
 		die("out of memory");
 	text_escape(out, text);
