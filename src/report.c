@@ -51,14 +51,11 @@ int report_format_parse(const char *name, enum report_format *format, struct err
 /* Was a write counted for the watch, or could one of its hits have been one? */
 static bool may_have_written(const struct report *report, unsigned watch)
 {
-	size_t n;
-	struct row *rows = profile_rows(report->profile, &(struct query){.group = GROUP_WATCH}, &n);
-	bool may = profile_count(report->profile, watch).overrun > 0;
+	struct row totals[WATCHES_MAX];
 
-	for (size_t i = 0; i < n; i++)
-		may |= rows[i].watch == watch && (rows[i].writes > 0 || rows[i].writes_unknown);
-	free(rows);
-	return may;
+	profile_totals(report->profile, totals);
+	return totals[watch].writes > 0 || totals[watch].writes_unknown > 0 ||
+		profile_count(report->profile, watch).overrun > 0;
 }
 
 bool report_is_uncounted(const struct report *report, unsigned watch)
