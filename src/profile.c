@@ -352,17 +352,6 @@ uint64_t profile_overrun(const struct profile *profile)
 	return profile->overrun;
 }
 
-uint64_t profile_process_hits(const struct profile *profile, pid_t pid)
-{
-	uint64_t hits = 0;
-
-	for (size_t i = 0; i < profile->n_sites; i++) {
-		if (profile->sites[i].pid == pid)
-			hits += profile->sites[i].hits;
-	}
-	return hits;
-}
-
 const char *profile_function(struct profile *profile, const struct hit *hit)
 {
 	bool executes = hit->is_at;

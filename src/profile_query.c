@@ -361,6 +361,48 @@ void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX])
 	}
 }
 
+static int pid_compare(const void *a, const void *b)
+{
+	pid_t x = ((const struct process_hits *)a)->pid, y = ((const struct process_hits *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+/* Put together neighbours of one process; returns how many remain. */
+static size_t processes_merge(struct process_hits *processes, size_t n)
+{
+	size_t n_merged = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (n_merged > 0 && processes[n_merged - 1].pid == processes[i].pid)
+			processes[n_merged - 1].hits += processes[i].hits;
+		else
+			processes[n_merged++] = processes[i];
+	}
+	return n_merged;
+}
+
+struct process_hits *profile_processes(const struct profile *profile, size_t *n)
+{
+	struct process_hits *processes = mem_new(profile->n_sites, sizeof(*processes));
+
+	for (size_t i = 0; i < profile->n_sites; i++)
+		processes[i] = (struct process_hits){profile->sites[i].pid, profile->sites[i].hits};
+	/* Mostly the sites of one come one after the other. */
+	*n = processes_merge(processes, profile->n_sites);
+	qsort(processes, *n, sizeof(*processes), pid_compare);
+	*n = processes_merge(processes, *n);
+	return processes;
+}
+
+uint64_t process_hits_of(const struct process_hits *processes, size_t n, pid_t pid)
+{
+	const struct process_hits key = {.pid = pid};
+	const struct process_hits *found = bsearch(&key, processes, n, sizeof(key), pid_compare);
+
+	return found ? found->hits : 0;
+}
+
 void profile_share(const struct profile *profile, struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

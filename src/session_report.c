@@ -44,6 +44,8 @@ static struct report_watch watch_report(const struct session *session, size_t i)
 static void processes_report(const struct session *session, struct report *report)
 {
 	struct report_process *processes = mem_new(session->n_processes, sizeof(*processes));
+	size_t n;
+	struct process_hits *hits = profile_processes(session->profile, &n);
 
 	for (size_t i = 0; i < session->n_processes; i++) {
 		const struct session_process *process = &session->processes[i];
@@ -52,8 +54,9 @@ static void processes_report(const struct session *session, struct report *repor
 			.parent = process->parent,
 			.command = process->command,
 			.end = process->end ? process->end : "running",
-			.hits = profile_process_hits(session->profile, process->pid)};
+			.hits = process_hits_of(hits, n, process->pid)};
 	}
+	free(hits);
 	report->processes = processes;
 	report->n_processes = session->n_processes;
 }

@@ -137,8 +137,18 @@ uint64_t profile_overrun(const struct profile *profile);
  * watches counts for each, one without a site not at all. It walks all sites. */
 uint64_t profile_unknown(const struct profile *profile);
 
-/* Hits in a process. It walks all sites. */
-uint64_t profile_process_hits(const struct profile *profile, pid_t pid);
+/* The hits in a process. */
+struct process_hits {
+	pid_t pid;
+	uint64_t hits;
+};
+
+/* The hits of every process that has any, by pid: an array that the caller frees, its length in *n. It walks all
+ * sites, once. */
+struct process_hits *profile_processes(const struct profile *profile, size_t *n);
+
+/* The hits of one process in such an array: 0 where it is not there. */
+uint64_t process_hits_of(const struct process_hits *processes, size_t n, pid_t pid);
 
 /* The function that a hit belongs to, before it is counted; NULL: unknown. */
 const char *profile_function(struct profile *profile, const struct hit *hit);

@@ -1061,7 +1061,37 @@ static void test_order_of_many(void **state)
 	profile_free(profile);
 }
 
-/* What is asked of single hits, addresses and processes. */
+/* Processes that come in turn, and in no order. */
+static void test_processes(void **state)
+{
+	static const pid_t pids[] = {300, 100, 200, 300, 100, 100, 400};
+	struct profile *profile = profile_new(5, locate, NULL);
+	struct process_hits *processes = profile_processes(profile, &(size_t){0});
+	size_t n;
+
+	(void)state;
+	assert_int_equal(process_hits_of(processes, 0, 100), 0);
+	free(processes);
+	for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
+		struct hit hit = hit_of(1, HIT_WRITE, 1, (const uint64_t[]){at(1, (unsigned)i), 0});
+
+		hit.pid = pids[i];
+		profile_add(profile, &hit);
+	}
+	processes = profile_processes(profile, &n);
+	assert_int_equal(n, 3);
+	/* Where there was no room for a site its hits are of no process. */
+	assert_int_equal(process_hits_of(processes, n, 100), 2);
+	assert_int_equal(process_hits_of(processes, n, 200), 1);
+	assert_int_equal(process_hits_of(processes, n, 300), 2);
+	assert_int_equal(process_hits_of(processes, n, 400), 0);
+	for (size_t i = 1; i < n; i++)
+		assert_true(processes[i - 1].pid < processes[i].pid);
+	free(processes);
+	profile_free(profile);
+}
+
+/* What is asked of single hits and addresses. */
 static void test_questions(void **state)
 {
 	struct profile *profile = profile_new(100, locate, NULL);
@@ -1075,8 +1105,6 @@ static void test_questions(void **state)
 	assert_int_equal(profile_hits(profile), 0);
 	profile_add(profile, &inside);
 	profile_add(profile, &inside);
-	assert_int_equal(profile_process_hits(profile, 100), 2);
-	assert_int_equal(profile_process_hits(profile, 101), 0);
 	assert_string_equal(profile_find(profile, 1, at(1, 3) - 1)->function, "f");
 	assert_null(profile_find(profile, 2, at(1, 3) - 1));
 	profile_free(profile);
@@ -1115,6 +1143,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours_in_the_tables),
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_order_of_many),
+		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_questions),
 	};
 
