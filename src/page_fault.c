@@ -142,9 +142,7 @@ static struct emulate_target fault_target(struct fault *fault)
 /* As many bytes of code as there are. */
 static void fault_code(struct fault *fault)
 {
-	ssize_t n = sys_memory_read(fault->tid, fault->regs.rip, fault->code, sizeof(fault->code));
-
-	fault->code_len = n > 0 ? (size_t)n : 0;
+	fault->code_len = space_peek(fault->space, fault->regs.rip, fault->code, sizeof(fault->code));
 }
 
 /* Would the program's own protections refuse it? The kernel then would have raised the signal without us. */

@@ -112,9 +112,16 @@ pid_t space_pid(const struct space *space)
 	return space->pid;
 }
 
+size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t len)
+{
+	ssize_t n = sys_memory_force_read(space->memory_fd, addr, out, len);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
 bool space_read(const struct space *space, uint64_t addr, void *out, size_t len)
 {
-	return sys_memory_force_read(space->memory_fd, addr, out, len) == (ssize_t)len;
+	return space_peek(space, addr, out, len) == len;
 }
 
 bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len)
