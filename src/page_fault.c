@@ -30,29 +30,21 @@ struct fault {
 	unsigned char code[INSN_BYTES_MAX];
 	size_t code_len;
 	struct emulate_outcome outcome;
+	/* What the emulator read or wrote last: so the memory is now, as nobody else gets at shut pages. len 0: not known. */
+	struct {
+		uint64_t addr;
+		size_t len;
+		unsigned char bytes[HIT_VALUE_BYTES];
+	} last;
 };
 
 /* Callbacks of the emulator. */
 
-/* Bytes of a page that may be shut; those within an aligned word in the cheapest way. */
-static bool shut_read(const struct space *space, pid_t tid, uint64_t addr, void *out, size_t len)
+static void last_note(struct fault *fault, uint64_t addr, const void *data, size_t len)
 {
-	uint64_t word, offset = addr % sizeof(word);
-
-	if (offset + len > sizeof(word) || sys_word_get(tid, addr - offset, &word))
-		return space_read(space, addr, out, len);
-	memcpy(out, (const char *)&word + offset, len);
-	return true;
-}
-
-static bool shut_write(const struct space *space, pid_t tid, uint64_t addr, const void *data, size_t len)
-{
-	uint64_t word;
-
-	if (len != sizeof(word) || addr % sizeof(word))
-		return space_write(space, addr, data, len);
-	memcpy(&word, data, sizeof(word));
-	return sys_word_set(tid, addr, word) == 0;
+	fault->last.addr = addr;
+	fault->last.len = len <= sizeof(fault->last.bytes) ? len : 0;
+	memcpy(fault->last.bytes, data, fault->last.len);
 }
 
 /* The part of [addr, addr + len) from addr on that lies wholly in watched pages, or wholly outside. */
@@ -68,27 +60,27 @@ static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, b
  * it would have. */
 static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
 {
-	const struct fault *fault = context;
+	struct fault *fault = context;
 
-	while (len > 0) {
+	for (size_t at = 0, part; at < len; at += part) {
+		char *to = (char *)out + at;
 		bool is_watched;
-		size_t part = fault_part(fault, addr, len, &is_watched);
 
-		if (is_watched ? !shut_read(fault->space, fault->tid, addr, out, part)
-			       : sys_memory_read(fault->tid, addr, out, part) != (ssize_t)part)
+		part = fault_part(fault, addr + at, len - at, &is_watched);
+		if (is_watched ? !space_read(fault->space, addr + at, to, part)
+			       : sys_memory_read(fault->tid, addr + at, to, part) != (ssize_t)part)
 			return false;
-		addr += part;
-		out = (char *)out + part;
-		len -= part;
 	}
+	last_note(fault, addr, out, len);
 	return true;
 }
 
 /* What may be refused comes first, so that nothing or all is written. */
 static bool fault_write(void *context, uint64_t addr, const void *data, size_t len)
 {
-	const struct fault *fault = context;
+	struct fault *fault = context;
 
+	fault->last.len = 0;
 	for (int watched = 0; watched <= 1; watched++) {
 		for (size_t at = 0, part; at < len; at += part) {
 			bool is_watched;
@@ -96,12 +88,13 @@ static bool fault_write(void *context, uint64_t addr, const void *data, size_t l
 			part = fault_part(fault, addr + at, len - at, &is_watched);
 			if (is_watched != watched)
 				continue;
-			if (is_watched ? !shut_write(fault->space, fault->tid, addr + at, (const char *)data + at, part)
+			if (is_watched ? !space_write(fault->space, addr + at, (const char *)data + at, part)
 				       : sys_memory_write(fault->tid, addr + at, (const char *)data + at, part) !=
 						 (ssize_t)part)
 				return false;
 		}
 	}
+	last_note(fault, addr, data, len);
 	return true;
 }
 
@@ -242,15 +235,23 @@ static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 	return times;
 }
 
-static void hit_values(const struct space *space, pid_t tid, struct hit *hit)
+static bool value_get(const struct fault *fault, uint64_t addr, void *out, size_t len)
+{
+	if (addr < fault->last.addr || addr + len > fault->last.addr + fault->last.len)
+		return space_read(fault->space, addr, out, len);
+	memcpy(out, fault->last.bytes + (addr - fault->last.addr), len);
+	return true;
+}
+
+static void hit_values(const struct fault *fault, struct hit *hit)
 {
 	for (uint64_t left = hit->watches; left && hit->n_values < HIT_VALUES_MAX; left &= left - 1) {
 		struct hit_value *value = &hit->values[hit->n_values];
 		uint64_t addr, len;
 
 		value->watch = (uint8_t)__builtin_ctzll(left);
-		len = space_watch(space, value->watch, &addr);
-		if (len > HIT_VALUE_BYTES || !shut_read(space, tid, addr, value->bytes, len))
+		len = space_watch(fault->space, value->watch, &addr);
+		if (len > HIT_VALUE_BYTES || !value_get(fault, addr, value->bytes, len))
 			continue;
 		value->len = (uint8_t)len;
 		hit->n_values++;
@@ -266,6 +267,7 @@ static bool fault_complete(struct engine *engine, struct fault *fault, struct th
 	if (emulate(engine->emulator, &target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
 		return sys_regs_set(fault->tid, &regs) == 0;
 	engine->counts.stepped++;
+	fault->last.len = 0;
 	return fault_step(engine, fault, thread);
 }
 
@@ -296,7 +298,7 @@ bool page_fault_take(struct engine *engine, struct process *process, const struc
 	hit->watches = hit->kind = 0;
 	times = hit_watches(&fault, hit);
 	if (times && process->is_counted)
-		hit_values(fault.space, fault.tid, hit);
+		hit_values(&fault, hit);
 	tracee_resume(engine->tracees, event->thread, 0);
 	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
 	if (!process->is_counted)

@@ -328,11 +328,6 @@ HIT_PATH int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word)
 	return -errno;
 }
 
-int sys_word_set(pid_t tid, uint64_t addr, uint64_t word)
-{
-	return (int)request(PTRACE_POKEDATA, tid, addr, word);
-}
-
 HIT_PATH ssize_t sys_memory_gather(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n)
 {
 	ssize_t got = process_vm_readv(pid, local, n, remote, n, 0);

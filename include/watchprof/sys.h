@@ -97,7 +97,6 @@ ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len)
 
 /* One aligned word of a stopped thread's memory: half the cost of sys_memory_read(). */
 int sys_word_get(pid_t tid, uint64_t addr, uint64_t *word);
-int sys_word_set(pid_t tid, uint64_t addr, uint64_t word); /* one store */
 
 /* The same for n pieces in one call, in order, local[i] as long as remote[i]. Returns the bytes of all. */
 struct iovec;
