@@ -18,6 +18,8 @@
 #define SEGV_ACCERR 2
 #endif
 
+#define FLAG_RF 0x10000ULL
+
 #define BIT(sig) (1ULL << ((sig) - 1))
 /* Signals that an instruction raises: blocked, they would lose their handlers (force_sig() in the kernel). */
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
@@ -258,6 +260,30 @@ static void hit_values(const struct fault *fault, struct hit *hit)
 	}
 }
 
+/* Is the next instruction, or may it be, syscall? It copies RF into R11 (Intel SDM volume 2, "SYSCALL"). */
+static bool may_call_next(const struct fault *fault)
+{
+	static const unsigned char syscall[] = {0x0f, 0x05};
+	size_t length = fault->outcome.length;
+
+	return fault->code_len < length + sizeof(syscall) ||
+		memmem(fault->code + length, fault->code_len - length, syscall, sizeof(syscall));
+}
+
+/* Where nothing but the instruction pointer has changed, it alone is set. RF then is left as the fault has set it (Intel SDM
+ * volume 3, 17.3.1.1, "Instruction-Breakpoint Exception Condition"): the next instruction clears it. */
+static int regs_put(const struct fault *fault, const struct user_regs_struct *regs)
+{
+	struct user_regs_struct former = fault->regs;
+
+	former.rip = regs->rip;
+	former.eflags &= ~FLAG_RF;
+	if (memcmp(&former, regs, sizeof(former)) != 0 || regs->rip != fault->regs.rip + fault->outcome.length ||
+		may_call_next(fault))
+		return sys_regs_set(fault->tid, regs);
+	return sys_ip_set(fault->tid, regs->rip);
+}
+
 /* Complete the access. False: it did not happen. */
 static bool fault_complete(struct engine *engine, struct fault *fault, struct thread *thread)
 {
@@ -265,7 +291,7 @@ static bool fault_complete(struct engine *engine, struct fault *fault, struct th
 	struct user_regs_struct regs = fault->regs;
 
 	if (emulate(engine->emulator, &target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
-		return sys_regs_set(fault->tid, &regs) == 0;
+		return regs_put(fault, &regs) == 0;
 	engine->counts.stepped++;
 	fault->last.len = 0;
 	return fault_step(engine, fault, thread);

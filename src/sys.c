@@ -149,6 +149,11 @@ int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
 	return (int)request(PTRACE_SETREGS, tid, 0, (uintptr_t)regs);
 }
 
+int sys_ip_set(pid_t tid, uint64_t ip)
+{
+	return (int)request(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rip), ip);
+}
+
 HIT_PATH int sys_siginfo_get(pid_t tid, siginfo_t *info)
 {
 	return (int)request(PTRACE_GETSIGINFO, tid, 0, (uintptr_t)info);

@@ -42,6 +42,8 @@ int sys_sp_get(pid_t tid, uint64_t *sp);
 
 int sys_regs_get(pid_t tid, struct user_regs_struct *regs);
 int sys_regs_set(pid_t tid, const struct user_regs_struct *regs);
+/* Only where it goes on: less than half the cost of all registers. */
+int sys_ip_set(pid_t tid, uint64_t ip);
 
 /* Copy the xsave area (NT_X86_XSTATE) of a stopped thread, len bytes at most. Returns its length. */
 ssize_t sys_xstate_get(pid_t tid, void *out, size_t len);

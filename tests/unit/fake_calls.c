@@ -306,6 +306,16 @@ int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
 	return result;
 }
 
+int sys_ip_set(pid_t tid, uint64_t ip)
+{
+	struct fake_thread *t;
+	int result = begin_stopped(FAKE_REGS_SET, tid, 1, ip, &t);
+
+	if (result == 0)
+		t->regs.rip = ip;
+	return result;
+}
+
 int sys_siginfo_get(pid_t tid, siginfo_t *info)
 {
 	struct fake_thread *t;
