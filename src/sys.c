@@ -240,11 +240,14 @@ int sys_wait_stop(pid_t tid, int *status)
 
 void sys_tell(bool on)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
+	struct sigaction action;
 	sigset_t set;
 
+	sigaction(SIGCHLD, NULL, &action);
 	if (on)
-		sigaction(SIGCHLD, &action, NULL); /* one that is ignored is not sent */
+		action.sa_handler = SIG_DFL; /* one that is ignored is not sent */
+	action.sa_flags = on ? action.sa_flags & ~SA_NOCLDSTOP : action.sa_flags | SA_NOCLDSTOP;
+	sigaction(SIGCHLD, &action, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);

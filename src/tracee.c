@@ -62,6 +62,7 @@ struct tracees *tracees_new(bool with_children)
 	tracees->with_children = with_children;
 	LIST_INIT(&tracees->all);
 	STAILQ_INIT(&tracees->ready);
+	sys_tell(false);
 	return tracees;
 }
 

@@ -82,7 +82,8 @@ pid_t sys_wait_look(int *status, bool block);
  * waited for. */
 int sys_wait_stop(pid_t tid, int *status);
 
-/* From now on (on) state changes are kept for sys_wait_told(), by SIGCHLD; or no more. */
+/* From now on (on) state changes are kept for sys_wait_told(), by SIGCHLD; or no more: then the kernel does not look who might
+ * want it at each stop. (A program that is launched has no flag of it: execve(2).) */
 void sys_tell(bool on);
 
 /* Wait until a thread tells of a state change: its tid, 0 (none within the time), or -EINTR. sys_wait_one()
