@@ -134,6 +134,14 @@ static struct emulate_target fault_target(struct fault *fault)
 		.xstate_set = fault_xstate_set};
 }
 
+/* Not all of it is cleared: what the emulator fills in is large. */
+static void fault_begin(struct fault *fault, struct space *space, pid_t tid)
+{
+	fault->space = space;
+	fault->tid = tid;
+	fault->last.len = 0;
+}
+
 /* As many bytes of code as there are. */
 static void fault_code(struct fault *fault)
 {
@@ -202,8 +210,6 @@ static void hit_begin(struct engine *engine, struct process *process, const stru
 	hit->is_alone = true; /* writers wait for each other: one of us serves them all */
 	hit_cpu(engine, event, hit);
 	hit->n_values = 0;
-	hit->watches = 0;
-	hit->kind = 0;
 	memset(hit->kinds, 0, sizeof(hit->kinds));
 }
 
@@ -221,6 +227,7 @@ static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 	const struct emulate_outcome *out = &fault->outcome;
 	uint32_t times = 0;
 
+	hit->watches = hit->kind = 0;
 	for (size_t i = 0; i < out->n_accesses; i++)
 		hit->watches |= space_touched(fault->space, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind);
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
@@ -285,12 +292,12 @@ static int regs_put(const struct fault *fault, const struct user_regs_struct *re
 }
 
 /* Complete the access. False: it did not happen. */
-static bool fault_complete(struct engine *engine, struct fault *fault, struct thread *thread)
+static bool fault_complete(struct engine *engine, struct fault *fault, const struct emulate_target *target,
+	struct thread *thread)
 {
-	const struct emulate_target target = fault_target(fault);
 	struct user_regs_struct regs = fault->regs;
 
-	if (emulate(engine->emulator, &target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
+	if (emulate(engine->emulator, target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
 		return regs_put(fault, &regs) == 0;
 	engine->counts.stepped++;
 	fault->last.len = 0;
@@ -300,14 +307,16 @@ static bool fault_complete(struct engine *engine, struct fault *fault, struct th
 bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
 	bool *is_foreign)
 {
-	struct fault fault = {.space = process->space, .tid = event->tid};
-	const struct emulate_target target = fault_target(&fault);
+	struct emulate_target target;
+	struct fault fault;
 	uint32_t times;
 
+	fault_begin(&fault, process->space, event->tid);
 	*is_foreign = false;
 	if (sys_regs_get(event->tid, &fault.regs))
 		return false;
 	fault_code(&fault);
+	target = fault_target(&fault);
 	emulate_accesses(engine->emulator, &target, fault.code, fault.code_len, &fault.regs, &fault.outcome);
 	*is_foreign = fault_is_foreign(&fault);
 	if (*is_foreign)
@@ -316,13 +325,12 @@ bool page_fault_take(struct engine *engine, struct process *process, const struc
 	times = hit_watches(&fault, hit);
 	if (times && process->is_counted)
 		hit_path(engine, process, &fault, hit);
-	if (!fault_complete(engine, &fault, event->thread)) {
+	if (!fault_complete(engine, &fault, &target, event->thread)) {
 		tracee_resume(engine->tracees, event->thread, 0);
 		return false;
 	}
-	/* Once more, by what really ran: of a rep, as far as it came. */
-	hit->watches = hit->kind = 0;
-	times = hit_watches(&fault, hit);
+	if (fault.outcome.element) /* once more, by what really ran: of a rep, as far as it came */
+		times = hit_watches(&fault, hit);
 	if (times && process->is_counted)
 		hit_values(&fault, hit);
 	tracee_resume(engine->tracees, event->thread, 0);

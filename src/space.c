@@ -339,6 +339,22 @@ bool space_is_watched(const struct space *space)
 	return space->n_pages > 0;
 }
 
+/* The number of the first page that ends behind addr. */
+static size_t page_first(const struct space *space, uint64_t addr)
+{
+	size_t first = 0, last = space->n_pages;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (space->pages[middle].addr + SPACE_PAGE > addr)
+			last = middle;
+		else
+			first = middle + 1;
+	}
+	return first;
+}
+
 /* Has any page of the range this property? */
 static bool any_page(const struct space *space, uint64_t addr, uint64_t len, unsigned kind,
 	bool (*has)(const struct page *page, unsigned kind))
@@ -348,10 +364,8 @@ static bool any_page(const struct space *space, uint64_t addr, uint64_t len, uns
 	if (!space->n_pages || end < addr || end <= space->pages[0].addr ||
 		addr >= space->pages[space->n_pages - 1].addr + SPACE_PAGE)
 		return false;
-	for (size_t i = 0; i < space->n_pages; i++) {
-		const struct page *page = &space->pages[i];
-
-		if (page->addr < end && page->addr + SPACE_PAGE > addr && has(page, kind))
+	for (size_t i = page_first(space, addr); i < space->n_pages && space->pages[i].addr < end; i++) {
+		if (has(&space->pages[i], kind))
 			return true;
 	}
 	return false;
