@@ -146,6 +146,9 @@ void emulate_state_load(struct emulate_run *run)
 	struct emulate_frame *frame = run->emulator->frame;
 	uint64_t header[HEADER_BYTES / sizeof(uint64_t)] = {run->emulator->processor.parts};
 
+	frame->level = run->loaded;
+	if (run->loaded == LEVEL_NONE)
+		return;
 	if (run->loaded == LEVEL_X) {
 		memcpy(run->header, frame->in + HEADER, HEADER_BYTES);
 		memcpy(frame->in + HEADER, header, HEADER_BYTES);
@@ -154,7 +157,6 @@ void emulate_state_load(struct emulate_run *run)
 	/* Some processors do not save x87's pointers where no exception waits (AMD APM volume 2, "FXSAVE"). */
 	memcpy(frame->out, frame->in, FX_BYTES);
 	frame->mask = run->emulator->processor.parts;
-	frame->level = run->loaded;
 }
 
 /* Where a vector register's pieces lie in the area. */
