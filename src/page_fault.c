@@ -218,6 +218,7 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 	if (engine->stack == 0)
 		return;
 	unwinder_check(process->unwinder, hit->time_ns);
+	stack_through(engine->reader, space_memory(process->space));
 	stack_path(engine->reader, process->unwinder, process->pid, &fault->regs, engine->stack, hit);
 }
 

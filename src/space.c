@@ -112,6 +112,11 @@ pid_t space_pid(const struct space *space)
 	return space->pid;
 }
 
+int space_memory(const struct space *space)
+{
+	return space->memory_fd;
+}
+
 size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t len)
 {
 	ssize_t n = sys_memory_force_read(space->memory_fd, addr, out, len);

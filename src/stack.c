@@ -27,6 +27,7 @@
 #define LACKING_RUN (1U << 20) /* after one that registers were needed for: they will be at that instruction */
 
 struct stack_reader {
+	int memory_fd; /* of the process; < 0: there is none */
 	/* What is read with the next path's stack. */
 	const struct iovec *also_local, *also_remote;
 	size_t n_also;
@@ -51,6 +52,7 @@ struct stack_reader *stack_reader_new(void)
 {
 	struct stack_reader *reader = mem_new(1, sizeof(*reader));
 
+	reader->memory_fd = -1;
 	reader->cap = 4 * (size_t)LEN_FIRST;
 	reader->bytes = mem_new(reader->cap, 1);
 	return reader;
@@ -62,6 +64,11 @@ void stack_reader_free(struct stack_reader *reader)
 		return;
 	free(reader->bytes);
 	free(reader);
+}
+
+void stack_through(struct stack_reader *reader, int memory_fd)
+{
+	reader->memory_fd = memory_fd;
 }
 
 HIT_PATH void stack_also(struct stack_reader *reader, const struct iovec *local, const struct iovec *remote, size_t n)
@@ -97,6 +104,12 @@ static ssize_t both_read(struct stack_reader *reader, pid_t pid, uint64_t addr, 
 	return reader->has_also ? got - (ssize_t)also : sys_memory_read(pid, addr, out, len);
 }
 
+static ssize_t stack_read(const struct stack_reader *reader, pid_t pid, uint64_t addr, void *out, size_t len)
+{
+	return reader->memory_fd < 0 ? sys_memory_read(pid, addr, out, len)
+				     : sys_memory_force_read(reader->memory_fd, addr, out, len);
+}
+
 /* Read len more bytes from address addr to the end of what was read. */
 HIT_PATH static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64_t addr, size_t len)
 {
@@ -108,7 +121,7 @@ HIT_PATH static size_t bytes_read(struct stack_reader *reader, pid_t pid, uint64
 		reader->bytes = mem_resize(reader->bytes, reader->cap, 1);
 	}
 	n = reader->n_also ? both_read(reader, pid, addr, reader->bytes + reader->total, len)
-			   : sys_memory_read(pid, addr, reader->bytes + reader->total, len);
+			   : stack_read(reader, pid, addr, reader->bytes + reader->total, len);
 	reader->total += n > 0 ? (size_t)n : 0;
 	return n > 0 ? (size_t)n : 0;
 }

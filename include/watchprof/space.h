@@ -90,6 +90,8 @@ uint64_t space_watch(const struct space *space, unsigned watch, uint64_t *addr);
 /* Memory, whatever its protection: all or nothing. */
 bool space_read(const struct space *space, uint64_t addr, void *out, size_t len);
 bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len);
+/* The descriptor that this goes through (sys_memory_open()); < 0: it could not be opened. */
+int space_memory(const struct space *space);
 /* As many bytes as there are. Of all ways to a few bytes the cheapest: process_vm_readv(2) asks each time who may. */
 size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t len);
 

@@ -15,6 +15,10 @@ struct stack_reader;
 struct stack_reader *stack_reader_new(void);
 void stack_reader_free(struct stack_reader *reader);
 
+/* From now on the stacks are read through this descriptor of the process's memory (sys_memory_open()), which the caller
+ * closes: where it is open anyway it is the cheaper way, and protections do not matter. < 0: not any more. */
+void stack_through(struct stack_reader *reader, int memory_fd);
+
 /* Read these pieces of the thread's memory in the same call as the stack of the next path. The arrays must stay
  * until then. */
 struct iovec;
