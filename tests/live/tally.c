@@ -1,5 +1,5 @@
 /* tally.c is preloaded into watchprof and counts what it asks of the C library, from its 1,000th
- * PTRACE_CONT to TALLY_CONTS later: the steady state. It writes the counts to the file TALLY_FILE:
+ * PTRACE_CONT (or PTRACE_SYSCALL) to TALLY_CONTS later: the steady state. It writes the counts to the file TALLY_FILE:
  * "NAME COUNT" for each. It changes nothing. Calls within the C library are not seen. */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define WARM_UP 1000
+#define MEMORY_FROM (1L << 20) /* where a read begins that is of /proc/PID/mem, not of another file */
 
 enum call {
 	CALL_ALLOCATE,
@@ -27,6 +28,8 @@ enum call {
 	CALL_SIGMASK,
 	CALL_PTRACE,
 	CALL_READV,
+	CALL_PREAD,
+	CALL_PWRITE,
 	CALL_COUNT,
 };
 
@@ -37,6 +40,8 @@ static const char *const names[] = {
 	[CALL_SIGMASK] = "sigmask",
 	[CALL_PTRACE] = "ptrace",
 	[CALL_READV] = "process_vm_readv",
+	[CALL_PREAD] = "pread",
+	[CALL_PWRITE] = "pwrite",
 };
 
 static long counts[CALL_COUNT], conts, wanted;
@@ -147,6 +152,19 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n_l
 	return REAL(process_vm_readv)(pid, local, n_local, remote, n_remote, flags);
 }
 
+ssize_t pread(int fd, void *out, size_t len, off_t offset)
+{
+	if (offset >= MEMORY_FROM)
+		count(CALL_PREAD);
+	return REAL(pread)(fd, out, len, offset);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	count(CALL_PWRITE);
+	return REAL(pwrite)(fd, data, len, offset);
+}
+
 long ptrace(enum __ptrace_request request, ...)
 {
 	va_list list;
@@ -163,7 +181,7 @@ long ptrace(enum __ptrace_request request, ...)
 	count(CALL_PTRACE);
 	result = REAL(ptrace)(request, pid, addr, data);
 	failure = errno;
-	if (request == PTRACE_CONT)
+	if (request == PTRACE_CONT || request == PTRACE_SYSCALL)
 		cont_note();
 	errno = failure;
 	return result;
