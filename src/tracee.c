@@ -471,6 +471,17 @@ bool tracee_step(struct tracees *tracees, struct thread *thread, int sig)
 	return false;
 }
 
+/* Is it the stop of a fork or clone in the middle of the call? Then the new thread is expected, and it goes on. */
+static bool birth_take(struct tracees *tracees, const struct thread *thread, int status)
+{
+	enum stop_kind kind = stop_decode(status).kind;
+
+	if (kind != STOP_FORK && kind != STOP_CLONE)
+		return false;
+	newborn_expect(tracees, thread);
+	return sys_syscall(thread->tid, 0) == 0;
+}
+
 bool tracee_finish_call(struct tracees *tracees, struct thread *thread, uint64_t deadline_ns,
 	bool (*is_asleep)(pid_t tid))
 {
@@ -481,7 +492,12 @@ bool tracee_finish_call(struct tracees *tracees, struct thread *thread, uint64_t
 	tracee_resume(tracees, thread, 0);
 	if (thread->state != THREAD_RUNNING)
 		return false;
-	while (!is_late && (found = sys_wait_one(tid, &status)) == 0) {
+	while (!is_late) {
+		found = sys_wait_one(tid, &status);
+		if (found > 0 && birth_take(tracees, thread, status))
+			continue;
+		if (found)
+			break;
 		/* A last look, as it may have stopped just now. */
 		is_late = is_asleep(tid) || clock_now_ns() >= deadline_ns;
 		if (is_late)
