@@ -6,11 +6,14 @@
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <ucontext.h>
 
-#define SEGV_BIT (1ULL << (SIGSEGV - 1))
+#define BIT(sig) (1ULL << ((sig) - 1))
+#define SEGV_BIT BIT(SIGSEGV)
 /* The return address, and then the context (struct rt_sigframe of the kernel's asm/sigframe.h). */
 #define FRAME_MASK (sizeof(uint64_t) + offsetof(ucontext_t, uc_sigmask))
 
@@ -53,22 +56,55 @@ static void frame_mask_set(const struct space *space, pid_t tid)
 
 /* Whether there is a handler is the process's business and may change at any time; nobody else runs when that
  * matters, as rt_sigaction(2) is a stop as well. */
-static bool is_caught(pid_t tid, int sig)
+static bool is_caught(const struct procfs_status *status, int sig)
+{
+	return status->caught >> (sig - 1) & 1;
+}
+
+/* Does it end the process? Manual page signal(7). */
+static bool is_fatal(const struct procfs_status *status, int sig)
+{
+	static const uint64_t others = BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
+		BIT(SIGURG) | BIT(SIGWINCH);
+
+	return !((status->caught | status->ignored | others) >> (sig - 1) & 1);
+}
+
+static bool has_ended(pid_t tid)
 {
 	struct procfs_status status;
 
-	return procfs_status(tid, &status) && (status.caught >> (sig - 1) & 1);
+	return !procfs_status(tid, &status) || strchr("ZX", status.state);
+}
+
+/* A process ends: the kernel walks its lists of robust locks, which have to be open. */
+static void signal_end(struct engine *engine, struct process *process, const struct tracee_event *event)
+{
+	uint64_t deadline = clock_now_ns() + NS_PER_S;
+
+	space_threads_stop(engine, process->space);
+	space_open(process->space);
+	tracee_resume(engine->tracees, event->thread, event->sig);
+	while (!has_ended(event->tid) && clock_now_ns() < deadline)
+		sched_yield();
+	space_shut(process->space);
+	space_threads_go(engine, process->space);
 }
 
 void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
 	struct space *space = process->space;
+	struct procfs_status status = {0};
 	struct page_thread *own;
 
 	/* One of its own is a matter between the program and the kernel. */
 	if (event->sig == SIGSEGV)
 		space_aside(space);
-	if (!space_is_watched(space) || !is_caught(event->tid, event->sig)) {
+	if (space_is_watched(space) && procfs_status(event->tid, &status) && is_fatal(&status, event->sig)) {
+		signal_end(engine, process, event);
+		return;
+	}
+	if (!space_is_watched(space) || !is_caught(&status, event->sig)) {
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return;
 	}
