@@ -214,8 +214,7 @@ static int page_engine_plan(const struct arming *arming, unsigned *slots, struct
 	return space_plan(arming, err);
 }
 
-/* A stopped thread of a process through which calls can be made; NULL: there is none. */
-static struct thread *thread_stopped(const struct engine *engine, pid_t pid)
+struct thread *page_thread_stopped(const struct engine *engine, pid_t pid)
 {
 	struct thread *thread = NULL;
 
@@ -226,8 +225,7 @@ static struct thread *thread_stopped(const struct engine *engine, pid_t pid)
 	return NULL;
 }
 
-/* Pages are shut: threads must not have SIGSEGV blocked, and calls that were interrupted must come to their entry. */
-static void threads_prepare(struct engine *engine, const struct process *process)
+void page_threads_prepare(struct engine *engine, const struct process *process)
 {
 	struct thread *thread = NULL;
 	struct user_regs_struct regs;
@@ -254,20 +252,22 @@ static void exec_finish(struct engine *engine, struct thread *thread)
 		tracee_finish_call(engine->tracees, thread, UINT64_MAX, never_asleep);
 }
 
-/* Registrations of restartable sequences are withdrawn where their pages will be shut. */
-static int rseqs_withdraw(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
+int page_rseqs_withdraw(struct engine *engine, struct process *process, const struct arming *arming, const struct places *places,
+	struct err *err)
 {
 	struct thread *thread = NULL;
 	struct sys_rseq rseq;
 
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		struct page_thread *own;
-		int status = thread_status(thread), result;
+		int status, result;
 
 		if (thread_pid(thread) != process->pid || !thread_is_stopped(thread) || sys_rseq_get(thread_tid(thread), &rseq) ||
-			!rseq.addr || !space_will_shut(arming, rseq.addr, rseq.size))
+			!rseq.addr || !space_will_shut(arming, places, rseq.addr, rseq.size))
 			continue;
 		own = page_thread(engine, thread);
+		page_call_put_off(thread);
+		status = thread_status(thread);
 		result = space_rseq_withdraw(process->space, own->tid, &status, &own->rseq);
 		thread_status_set(thread, status);
 		if (result && result != -ESRCH)
@@ -279,7 +279,10 @@ static int rseqs_withdraw(struct engine *engine, struct process *process, const 
 
 static int process_arm(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
 {
-	struct thread *thread = thread_stopped(engine, process->pid);
+	struct thread *thread = page_thread_stopped(engine, process->pid);
+	struct span spans[WATCHES_MAX];
+	const struct arming common = page_common(arming, spans);
+	struct places *places;
 	int status = 0, result;
 
 	if (!thread && !space_agent(process->space))
@@ -288,18 +291,23 @@ static int process_arm(struct engine *engine, struct process *process, const str
 		return 0; /* it runs another program already, which is reported next */
 	if (thread)
 		exec_finish(engine, thread);
-	if (rseqs_withdraw(engine, process, arming, err))
-		return -1;
+	if (thread && !space_agent(process->space))
+		page_call_put_off(thread);
+	places = page_places(engine, process, arming);
+	result = page_rseqs_withdraw(engine, process, &common, places, err);
 	if (thread)
 		status = thread_status(thread);
-	result = space_arm(process->space, thread ? thread_tid(thread) : 0, &status, arming, err);
+	if (result == 0)
+		result = space_arm(process->space, thread ? thread_tid(thread) : 0, &status, &common, places, err);
 	if (thread)
 		thread_status_set(thread, status);
-	if (result)
+	if (result) {
+		places_free(places);
 		return -1;
+	}
 	process->hook = arming->hook;
 	if (space_is_watched(process->space))
-		threads_prepare(engine, process);
+		page_threads_prepare(engine, process);
 	return 0;
 }
 
@@ -321,10 +329,11 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 		return -1;
 	if (!process)
 		return 0; /* it has ended meanwhile */
-	if (space_agent(process->space))
-		page_calls_spare(engine, process, arming);
+	/* One of them has to make the agent, and where each has its own they are all asked for it. */
+	if (space_agent(process->space) && !page_is_local(arming))
+		page_calls_spare(engine, process, arming, NULL);
 	else
-		page_spare_nobody(engine); /* one of them has to make the agent */
+		page_spare_nobody(engine);
 	space_threads_stop(engine, process->space);
 	result = process_arm(engine, process, arming, err);
 	if (result == 0 && arming->stopped)
@@ -497,18 +506,23 @@ static struct process *parent_find(struct engine *engine, const struct tracee_ev
 }
 
 /* Watch a child as its parent, or leave it as it would be without us. */
-static void child_settle(const struct process *child, struct thread *thread)
+static void child_settle(struct engine *engine, struct process *child, struct thread *thread)
 {
 	int stop = thread_status(thread);
 	pid_t tid = thread_tid(thread);
+	struct user_regs_struct regs;
 
+	if (sys_regs_get(tid, &regs))
+		regs.fs_base = 0;
 	if (space_pid(child->space) != child->pid)
 		space_lend(child->pid, tid, &stop);
 	else if (child->is_counted)
-		space_adopt(child->space, tid, &stop);
+		space_adopt(child->space, tid, &stop, regs.fs_base);
 	else
 		space_leave_child(child->space, tid, &stop);
 	thread_status_set(thread, stop);
+	if (child->is_counted)
+		page_place(engine, child, thread);
 }
 
 /* The first stop of a process that was forked; child is what is known of it, if its parent has ended. False: nothing for the
@@ -525,7 +539,7 @@ static bool fork_take(struct engine *engine, struct process *child, const struct
 	if (!child)
 		child = child_add(engine, event->pid, parent);
 	child->is_unborn = false;
-	child_settle(child, event->thread);
+	child_settle(engine, child, event->thread);
 	if (!child->is_counted && space_pid(child->space) == child->pid) {
 		child_leave(engine, child, event->thread);
 		return false;
@@ -579,6 +593,7 @@ static bool process_event(struct engine *engine, struct process *process, const 
 						  : exit_take(engine, process, event, note);
 		return true;
 	case TRACEE_VISIT:
+		page_place(engine, process, event->thread);
 		if (space_is_watched(process->space))
 			page_mask_clear(event->tid, page_thread(engine, event->thread));
 		tracee_resume(engine->tracees, event->thread, event->sig);

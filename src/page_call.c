@@ -6,6 +6,7 @@
 #include "watchprof/agent.h"
 #include "watchprof/hit.h"
 #include "watchprof/procfs.h"
+#include "watchprof/stop.h"
 #include "watchprof/sys.h"
 #include "watchprof/syscall_restart.h"
 #include "watchprof/util.h"
@@ -224,6 +225,17 @@ static bool is_map_call(uint64_t nr)
 	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap || nr == SYS_shmat;
 }
 
+/* The thread has registered restartable sequences in a page that will be shut: the kernel would write there. Or it has
+ * taken away its registration, which is ours to forget. */
+static void rseq_take(const struct space *space, struct thread *thread, struct page_thread *own)
+{
+	int status = thread_status(thread);
+
+	own->rseq.addr = 0;
+	space_rseq_withdraw(space, own->tid, &status, &own->rseq);
+	thread_status_set(thread, status);
+}
+
 static void call_end(struct engine *engine, struct process *process, struct thread *thread, int64_t result)
 {
 	struct page_thread *own = page_thread(engine, thread);
@@ -235,6 +247,8 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 		call_again(own->tid);
 	own->is_handed_over = false;
 	bounce_end(process->space, own, result);
+	if (own->nr == SYS_rseq && own->space && result == 0)
+		rseq_take(process->space, thread, own);
 	call_shut(engine, own);
 	if (!space_is_watched(process->space))
 		return;
@@ -256,24 +270,40 @@ static char state_of(pid_t tid)
 	return procfs_status(tid, &status) ? status.state : 'X';
 }
 
-/* The thread has registered restartable sequences in a page that will be shut: the kernel would write there. Or it has
- * taken away its registration, which is ours to forget. */
-static void rseq_take(const struct space *space, struct thread *thread, struct page_thread *own)
+void page_call_put_off(struct thread *thread)
 {
-	int status = thread_status(thread);
+	struct page_thread *own = thread_mark(thread)->own;
+	pid_t tid = thread_tid(thread);
+	uint64_t nr, args[CALL_ARGUMENTS];
+	struct user_regs_struct regs;
+	int64_t result;
+	int status;
 
-	own->rseq.addr = 0;
-	space_rseq_withdraw(space, own->tid, &status, &own->rseq);
+	if (stop_decode(thread_status(thread)).kind != STOP_CALL ||
+		sys_call_info(tid, &nr, args, &result) != SYS_CALL_ENTRY || sys_regs_get(tid, &regs))
+		return;
+	regs.orig_rax = UINT64_MAX;
+	if (sys_regs_set(tid, &regs) || sys_syscall(tid, 0) || sys_wait_stop(tid, &status))
+		return;
+	regs.rip -= SYSCALL_LENGTH;
+	regs.rax = nr;
+	sys_regs_set(tid, &regs);
 	thread_status_set(thread, status);
+	if (!own)
+		return;
+	own->nr = UINT64_MAX; /* what ends is no call */
+	own->is_in_call = thread_mark(thread)->is_spared = false;
 }
 
 void page_rseq_restore(const struct process *process, struct thread *thread)
 {
 	struct page_thread *own = thread_mark(thread)->own;
-	int status = thread_status(thread);
+	int status;
 
 	if (!process || !own || !own->rseq.addr)
 		return;
+	page_call_put_off(thread);
+	status = thread_status(thread);
 	space_rseq_restore(process->space, own->tid, &status, &own->rseq);
 	own->rseq.addr = 0;
 	thread_status_set(thread, status);
@@ -305,6 +335,12 @@ static bool is_shut_asleep(pid_t tid, const struct call_plan *plan)
 	return plan->class == CALL_FUTEX && policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_DEADLINE;
 }
 
+/* Does it come to its end, or sleep, as soon as it gets a processor? */
+static bool is_short(const struct page_thread *own, const struct call_plan *plan)
+{
+	return plan->class == CALL_FORK || plan->class == CALL_MAP || plan->class == CALL_SIGRETURN || own->nr == SYS_rseq;
+}
+
 /* Let a thread make its call with open pages, nobody else running, if it is short; a longer one is left to itself. What
  * needs nothing any more when it sleeps must get there first, however long that takes on a busy machine. */
 static void call_lift(struct engine *engine, struct process *process, struct thread *thread, const struct call_plan *plan)
@@ -312,7 +348,7 @@ static void call_lift(struct engine *engine, struct process *process, struct thr
 	struct page_thread *own = page_thread(engine, thread);
 	struct space *space = process->space;
 	bool is_once = is_shut_asleep(own->tid, plan);
-	uint64_t nr, args[CALL_ARGUMENTS], deadline = clock_now_ns() + (is_once ? LOOK_NS : ALONE_NS);
+	uint64_t nr, args[CALL_ARGUMENTS], deadline = clock_now_ns() + (is_once || is_short(own, plan) ? LOOK_NS : ALONE_NS);
 	int64_t result = 0;
 	bool is_over;
 
@@ -320,13 +356,11 @@ static void call_lift(struct engine *engine, struct process *process, struct thr
 	call_open(own, space);
 	is_over = tracee_finish_call(engine->tracees, thread, deadline, is_once ? is_waiting : is_asleep) &&
 		sys_call_info(thread_tid(thread), &nr, args, &result) == SYS_CALL_EXIT;
-	if (is_over && own->nr == SYS_rseq && result == 0)
-		rseq_take(space, thread, own);
 	own->is_handed_over = !is_over && is_once && plan->class == CALL_FUTEX && !plan->looks_once;
 	if (is_over)
 		call_end(engine, process, thread, result);
-	else if (is_once && is_waiting(thread_tid(thread)))
-		call_shut(engine, own);
+	else if (is_once && (is_waiting(own->tid) || (!thread_is_stopped(thread) && clock_now_ns() < deadline)))
+		call_shut(engine, own); /* it sleeps, or has slept and is awake again */
 	else if (tracees_count(engine->tracees) > 1)
 		own->opened_ns = clock_now_ns(); /* others run, and are not seen */
 	space_threads_go(engine, space);
@@ -366,8 +400,9 @@ static bool is_to_be_lifted(const struct space *space, const struct page_thread 
 	case CALL_SIGRETURN:
 		return space_is_shut(space, regs->rsp - 128, FRAME_BYTES, HIT_READ);
 	case CALL_EXIT:
-		/* The kernel clears the thread's id, and walks its list of robust locks. */
-		return own->nr == SYS_exit;
+		/* The kernel clears the thread's id, and walks its list of robust locks; of all threads where a process ends. (A
+		 * child of vfork(2) has neither.) */
+		return own->nr == SYS_exit || own->pid == space_pid(space);
 	case CALL_REGISTERS_POINTER:
 		return own->nr == SYS_rseq && space_is_near(space, own->args[0], own->args[1]);
 	case CALL_UNKNOWN:
@@ -412,6 +447,8 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 		space_leave(space);
 		return;
 	}
+	if (own->nr == SYS_exit)
+		page_place_end(engine, process, thread);
 	if (is_about_segv(process, own))
 		space_aside(space);
 	if (is_about_mask(own->nr))
@@ -451,19 +488,25 @@ void page_call_take(struct engine *engine, struct process *process, const struct
 }
 
 /* May the call that a thread is in touch what will be shut? */
-static bool is_call_met(struct space *space, const struct page_thread *own, const struct arming *arming)
+static bool is_call_met(struct space *space, const struct page_thread *own, const struct arming *arming,
+	const struct places *places)
 {
 	struct call_plan plan;
 
+	/* Where its restartable sequences are registered, behind the call the kernel writes. */
+	if (places && space_will_shut(arming, places, own->thread_pointer - SPACE_PAGE, 2 * SPACE_PAGE))
+		return true;
+
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
 	for (size_t i = 0; i < plan.n; i++) {
-		if (space_will_shut(arming, plan.pieces[i].addr, plan.pieces[i].len))
+		if (space_will_shut(arming, places, plan.pieces[i].addr, plan.pieces[i].len))
 			return true;
 	}
 	return !plan.is_complete;
 }
 
-void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming)
+void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming,
+	const struct places *places)
 {
 	struct thread *thread = NULL;
 
@@ -472,7 +515,7 @@ void page_calls_spare(struct engine *engine, const struct process *process, cons
 
 		if (thread_pid(thread) == process->pid)
 			thread_mark(thread)->is_spared =
-				own && own->is_in_call && !is_call_met(process->space, own, arming);
+				own && own->is_in_call && !is_call_met(process->space, own, arming, places);
 	}
 }
 

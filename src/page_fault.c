@@ -230,10 +230,10 @@ static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 
 	hit->watches = hit->kind = 0;
 	for (size_t i = 0; i < out->n_accesses; i++)
-		hit->watches |= space_touched(fault->space, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind);
+		hit->watches |= space_touched(fault->space, fault->regs.fs_base, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind);
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
 		unsigned watch = (unsigned)__builtin_ctzll(left);
-		uint64_t addr, len = space_watch(fault->space, watch, &addr);
+		uint64_t addr, len = space_watch(fault->space, fault->regs.fs_base, watch, &addr);
 		uint32_t n = emulate_touched(out, addr, len, &hit->kinds[watch]);
 
 		hit->kind |= hit->kinds[watch];
@@ -260,7 +260,7 @@ static void hit_values(const struct fault *fault, struct hit *hit)
 		uint64_t addr, len;
 
 		value->watch = (uint8_t)__builtin_ctzll(left);
-		len = space_watch(fault->space, value->watch, &addr);
+		len = space_watch(fault->space, fault->regs.fs_base, value->watch, &addr);
 		if (len > HIT_VALUE_BYTES || !value_get(fault, addr, value->bytes, len))
 			continue;
 		value->len = (uint8_t)len;
@@ -290,6 +290,20 @@ static int regs_put(const struct fault *fault, const struct user_regs_struct *re
 		may_call_next(fault))
 		return sys_regs_set(fault->tid, regs);
 	return sys_ip_set(fault->tid, regs->rip);
+}
+
+/* Has the thread got a thread-local variable, maybe? */
+static bool is_due(const struct fault *fault)
+{
+	const struct places *places = space_places(fault->space);
+	const struct emulate_outcome *out = &fault->outcome;
+
+	for (size_t i = 0; places && i < out->n_accesses; i++) {
+		if ((out->accesses[i].kind & HIT_WRITE) &&
+			places_is_due(places, fault->regs.fs_base, out->accesses[i].addr, out->accesses[i].len))
+			return true;
+	}
+	return false;
 }
 
 /* Complete the access. False: it did not happen. */
@@ -334,6 +348,8 @@ bool page_fault_take(struct engine *engine, struct process *process, const struc
 		times = hit_watches(&fault, hit);
 	if (times && process->is_counted)
 		hit_values(&fault, hit);
+	if (is_due(&fault))
+		page_place(engine, process, event->thread);
 	tracee_resume(engine->tracees, event->thread, 0);
 	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
 	if (!process->is_counted)

@@ -39,6 +39,8 @@ struct page_thread {
 	bool is_handed_over;  /* that call waits for a lock that the kernel may write into when it hands it over; the page is shut */
 	bool is_map;	      /* that call changes mappings near watched pages */
 	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */
+	uint64_t thread_pointer;    /* when thread-local variables were looked up; 0: they were not */
+	bool is_partial;	    /* it has none of one, and nothing tells when it gets it */
 	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */
 	size_t scratch;		    /* number of the part of the scratch area that they are in, and 1 */
 	LIST_ENTRY(page_thread) all;
@@ -90,6 +92,10 @@ void page_call_undo(struct engine *engine, struct process *process, struct threa
  * begins anew as well). False: there is none; else the registers have changed. */
 bool page_call_anew(struct user_regs_struct *regs);
 
+/* A stopped thread that stands where a call begins, if it does: it is brought before the instruction, which it runs again. Calls of
+ * ours cannot be made where it stood. */
+void page_call_put_off(struct thread *thread);
+
 /* Nothing is left of a thread or its program: forget the call that it was in. */
 void page_call_forget(struct engine *engine, struct process *process, struct page_thread *own);
 
@@ -112,13 +118,37 @@ uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_st
 
 /* At the next stop threads are spared that are in calls which have nothing to do with what will be shut. A call that was made when
  * pages were open has its buffers there, maybe: it begins again. */
-void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming);
+void page_calls_spare(struct engine *engine, const struct process *process, const struct arming *arming,
+	const struct places *places);
 
 /* The next stop is one of all threads, also of those in calls, which they begin again. */
 void page_spare_nobody(struct engine *engine);
 
 /* Let all go. */
 void page_release_all(struct engine *engine);
+
+/* Is any span of an arming thread-local? And the arming of the others, whose spans are put into these. */
+bool page_is_local(const struct arming *arming);
+struct arming page_common(const struct arming *arming, struct span spans[WATCHES_MAX]);
+
+/* Thread-local variables: where all stopped threads that share the memory of a process have them. NULL: none is watched. */
+struct places *page_places(struct engine *engine, const struct process *process, const struct arming *arming);
+
+/* A held thread may have got some, or has begun: look where, and watch it there. */
+void page_place(struct engine *engine, struct process *process, struct thread *thread);
+
+/* A held thread is about to end: what it has is not watched any more. */
+void page_place_end(struct engine *engine, struct process *process, struct thread *thread);
+
+/* All threads stand, and pages will be shut: registrations of restartable sequences are withdrawn there. 0 or -1. */
+int page_rseqs_withdraw(struct engine *engine, struct process *process, const struct arming *arming, const struct places *places,
+	struct err *err);
+
+/* Pages are shut: threads must not have SIGSEGV blocked, and calls that were interrupted must come to their entry. */
+void page_threads_prepare(struct engine *engine, const struct process *process);
+
+/* A stopped thread of a process through which calls can be made; NULL: there is none. */
+struct thread *page_thread_stopped(const struct engine *engine, pid_t pid);
 
 /* A stopped thread's restartable sequences are registered again. */
 void page_rseq_restore(const struct process *process, struct thread *thread);

@@ -1,6 +1,6 @@
 /* space.c owns which pages of an address space are shut, what their own protection is, and the breakpoints
  * in its code. It never looks at a thread's registers, and never decides what an access means. */
-#include "watchprof/space.h"
+#include "space_private.h"
 
 #include "watchprof/agent.h"
 #include "watchprof/hit.h"
@@ -48,6 +48,7 @@ struct space {
 	struct span spans[WATCHES_MAX];
 	size_t n_spans;
 	uint64_t off;
+	struct places *places; /* of thread-local variables; NULL: none is watched. Their spans have no length */
 	struct page *pages; /* by address */
 	size_t n_pages;
 	struct page *former; /* that were shut once, sorted */
@@ -87,6 +88,7 @@ void space_drop(struct space *space)
 	space_forget(space);
 	if (space->memory_fd >= 0)
 		close(space->memory_fd);
+	places_free(space->places);
 	free(space->pages);
 	free(space->former);
 	free(space);
@@ -99,6 +101,7 @@ struct space *space_fork(const struct space *space, pid_t pid)
 	memcpy(child->spans, space->spans, sizeof(child->spans));
 	child->n_spans = space->n_spans;
 	child->off = space->off;
+	child->places = places_copy(space->places);
 	child->n_pages = space->n_pages;
 	child->pages = mem_new(space->n_pages + 1, sizeof(*child->pages));
 	memcpy(child->pages, space->pages, space->n_pages * sizeof(*child->pages));
@@ -134,88 +137,6 @@ bool space_write(const struct space *space, uint64_t addr, const void *data, siz
 	return sys_memory_force_write(space->memory_fd, addr, data, len) == (ssize_t)len;
 }
 
-/* What can be said without the process. */
-
-int space_plan(const struct arming *arming, struct err *err)
-{
-	for (size_t i = 0; i < arming->n; i++) {
-		const struct span *span = &arming->spans[i];
-
-		if (span->len == 0)
-			continue;
-		if (arming->modules && arming->modules[i])
-			return err_set(err,
-				"%s: a thread-local variable; the page engine (--engine=page) watches none, as the kernel uses "
-				"their pages itself",
-				arming->text[i]);
-		if (span->access != ACCESS_EXECUTE && span->len > SPACE_WATCH_MAX)
-			return err_set(err, "%s: %" PRIu64 " bytes; a watch has %lu at most", arming->text[i], span->len,
-				SPACE_WATCH_MAX);
-		if (span->access == ACCESS_EXECUTE && span->len != 1)
-			return err_set(err, "%s: execution is watched at one address: use /1", arming->text[i]);
-	}
-	return 0;
-}
-
-/* The mappings, looked up by address. */
-struct maps {
-	struct procfs_map *list;
-	size_t n;
-};
-
-static const struct procfs_map *maps_find(const struct maps *maps, uint64_t addr)
-{
-	for (size_t i = 0; i < maps->n; i++) {
-		if (addr >= maps->list[i].start && addr < maps->list[i].end)
-			return &maps->list[i];
-	}
-	return NULL;
-}
-
-static uint8_t map_protection(const struct procfs_map *map)
-{
-	return (uint8_t)((map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) | (map->executable ? PROT_EXEC : 0));
-}
-
-/* Why a mapping's pages cannot be shut; NULL: they can. */
-static const char *map_refusal(const struct procfs_map *map, enum watch_access access)
-{
-	if (strncmp(map->path, "[v", 2) == 0)
-		return "lies in a page of the kernel's";
-	if (strstr(map->path, "anon_hugepage"))
-		return "lies in a huge page, which cannot be shut by itself";
-	if (map->shared && !map->writable && map->inode)
-		return "lies in a file that is mapped for reading and shared";
-	if (map->executable && (access & ACCESS_READ))
-		return "lies in a page with code, which can only be watched for writes";
-	return NULL;
-}
-
-int space_check(const struct space *space, const struct arming *arming, struct err *err)
-{
-	struct maps maps;
-	int result = 0;
-
-	maps.list = procfs_maps(procfs_living_thread(space->pid), &maps.n);
-	for (size_t i = 0; i < arming->n && result == 0; i++) {
-		const struct span *span = &arming->spans[i];
-		uint64_t end = span->addr + span->len;
-
-		if (span->access == ACCESS_EXECUTE)
-			continue;
-		for (uint64_t addr = page_of(span->addr); span->len && addr < end && result == 0; addr += SPACE_PAGE) {
-			const struct procfs_map *map = maps_find(&maps, addr);
-			const char *why = map ? map_refusal(map, span->access) : NULL;
-
-			if (why)
-				result = err_set(err, "%s: it %s: the page engine (--engine=page) cannot watch it",
-					arming->text[i], why);
-		}
-	}
-	procfs_maps_free(maps.list, maps.n);
-	return result;
-}
-
 /* Pages. */
 
 static int page_compare(const void *a, const void *b)
@@ -232,25 +153,33 @@ static struct page *page_find(const struct page *pages, size_t n, uint64_t addr)
 	return n ? bsearch(&key, pages, n, sizeof(*pages), page_compare) : NULL;
 }
 
-/* The pages of the spans that are on, each once, with what has to fault. */
-static struct page *pages_list(const struct arming *arming, size_t *n)
+/* Append the pages of a span, with what has to fault. */
+static void pages_add(struct page *pages, size_t *n, const struct span *span)
 {
+	for (uint64_t addr = page_of(span->addr); addr < span->addr + span->len; addr += SPACE_PAGE)
+		pages[(*n)++] = (struct page){.addr = addr,
+			.want = (uint8_t)((span->access & ACCESS_READ ? HIT_READ : 0) | HIT_WRITE)};
+}
+
+/* The pages of the spans that are on, and of places, each once. */
+static struct page *pages_list(const struct arming *arming, const struct places *places, size_t *n)
+{
+	size_t total = 0, kept = 0, n_placed;
+	const struct placed *placed = places_list(places, &n_placed);
 	struct page *pages;
-	size_t total = 0, kept = 0;
 
 	for (size_t i = 0; i < arming->n; i++)
 		total += arming->spans[i].len / SPACE_PAGE + 2;
+	for (size_t i = 0; i < n_placed; i++)
+		total += placed[i].span.len / SPACE_PAGE + 2;
 	pages = mem_new(total + 1, sizeof(*pages));
 	*n = 0;
 	for (size_t i = 0; i < arming->n; i++) {
-		const struct span *span = &arming->spans[i];
-
-		if (!span->len || span->access == ACCESS_EXECUTE || arming->off >> i & 1)
-			continue;
-		for (uint64_t addr = page_of(span->addr); addr < span->addr + span->len; addr += SPACE_PAGE)
-			pages[(*n)++] = (struct page){.addr = addr,
-				.want = (uint8_t)((span->access & ACCESS_READ ? HIT_READ : 0) | HIT_WRITE)};
+		if (arming->spans[i].len && arming->spans[i].access != ACCESS_EXECUTE && !(arming->off >> i & 1))
+			pages_add(pages, n, &arming->spans[i]);
 	}
+	for (size_t i = 0; i < n_placed; i++)
+		pages_add(pages, n, &placed[i].span);
 	qsort(pages, *n, sizeof(*pages), page_compare);
 	for (size_t i = 0; i < *n; i++) {
 		if (kept && pages[kept - 1].addr == pages[i].addr)
@@ -265,9 +194,8 @@ static struct page *pages_list(const struct arming *arming, size_t *n)
 /* Their own protections: of pages that are shut already it is known, of others the mappings tell. */
 static void pages_protections(const struct space *space, struct page *pages, size_t n, bool is_known)
 {
-	struct maps maps;
+	struct maps maps = maps_get(space->pid);
 
-	maps.list = procfs_maps(procfs_living_thread(space->pid), &maps.n);
 	for (size_t i = 0; i < n; i++) {
 		const struct page *known = is_known ? page_find(space->pages, space->n_pages, pages[i].addr) : NULL;
 		const struct procfs_map *map = maps_find(&maps, pages[i].addr);
@@ -278,7 +206,7 @@ static void pages_protections(const struct space *space, struct page *pages, siz
 		else if (map)
 			pages[i].prot = map_protection(map);
 	}
-	procfs_maps_free(maps.list, maps.n);
+	maps_free(&maps);
 }
 
 static int protection_shut(const struct page *page)
@@ -457,9 +385,9 @@ bool space_has_gone(const struct space *space)
 
 /* Watches. */
 
-uint64_t space_touched(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
+uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind)
 {
-	uint64_t touched = 0;
+	uint64_t touched = space->places ? places_touched(space->places, thread_pointer, addr, len, kind) : 0;
 
 	for (size_t i = 0; i < space->n_spans; i++) {
 		const struct span *span = &space->spans[i];
@@ -472,10 +400,12 @@ uint64_t space_touched(const struct space *space, uint64_t addr, uint64_t len, u
 	return touched;
 }
 
-uint64_t space_watch(const struct space *space, unsigned watch, uint64_t *addr)
+uint64_t space_watch(const struct space *space, uint64_t thread_pointer, unsigned watch, uint64_t *addr)
 {
 	if (watch >= space->n_spans)
 		return 0;
+	if (space->places && !space->spans[watch].len)
+		return places_watch(space->places, thread_pointer, watch, addr);
 	*addr = space->spans[watch].addr;
 	return space->spans[watch].len;
 }
@@ -549,13 +479,25 @@ static void breakpoints_set(struct space *space, const struct arming *arming)
 
 /* Arming. */
 
-bool space_will_shut(const struct arming *arming, uint64_t addr, uint64_t len)
+/* Do the pages of a span have any of these bytes? */
+static bool is_page_met(const struct span *span, uint64_t addr, uint64_t len)
 {
+	return page_of(span->addr) < addr + len && addr < page_of(span->addr + span->len - 1) + SPACE_PAGE;
+}
+
+bool space_will_shut(const struct arming *arming, const struct places *places, uint64_t addr, uint64_t len)
+{
+	size_t n_placed;
+	const struct placed *placed = places_list(places, &n_placed);
+
 	for (size_t i = 0; i < arming->n; i++) {
 		const struct span *span = &arming->spans[i];
 
-		if (span->len && span->access != ACCESS_EXECUTE && !(arming->off >> i & 1) &&
-			page_of(span->addr) < addr + len && addr < page_of(span->addr + span->len - 1) + SPACE_PAGE)
+		if (span->len && span->access != ACCESS_EXECUTE && !(arming->off >> i & 1) && is_page_met(span, addr, len))
+			return true;
+	}
+	for (size_t i = 0; i < n_placed; i++) {
+		if (is_page_met(&placed[i].span, addr, len))
 			return true;
 	}
 	return false;
@@ -615,29 +557,51 @@ bool space_was_shut(const struct space *space, uint64_t addr)
 	return is_open;
 }
 
-/* Open what is not watched any more, shut what is watched now. Without an agent there is neither. */
+/* Those of some pages that others have not; with is_shut, or that are shut in another way there. */
+static struct page *pages_beside(const struct page *pages, size_t n, const struct page *others, size_t n_others, bool is_shut,
+	size_t *n_out)
+{
+	struct page *out = mem_new(n + 1, sizeof(*out));
+
+	*n_out = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct page *other = page_find(others, n_others, pages[i].addr);
+
+		if (!other || (is_shut && (other->is_there != pages[i].is_there ||
+						  protection_shut(other) != protection_shut(&pages[i]))))
+			out[(*n_out)++] = pages[i];
+	}
+	return out;
+}
+
+/* Open what is not watched any more, shut what is watched now; what is watched before and after is never open. Without an agent
+ * there is neither. */
 static int pages_replace(struct space *space, struct page *pages, size_t n)
 {
-	struct page *former = space->pages;
-	size_t n_former = space->n_pages;
-	int result = pages_note(space, pages, n, former, n_former);
+	size_t n_gone, n_new;
+	struct page *gone = pages_beside(space->pages, space->n_pages, pages, n, false, &n_gone);
+	struct page *new = pages_beside(pages, n, space->pages, space->n_pages, true, &n_new);
+	int result = pages_note(space, pages, n, gone, n_gone);
 
-	if (space->n_open == 0 && n_former && result == 0)
-		result = pages_protect(space, former, n_former, false);
-	if (space->n_open == 0 && n && result == 0)
-		result = pages_protect(space, pages, n, true);
+	if (space->n_open == 0 && n_gone && result == 0)
+		result = pages_protect(space, gone, n_gone, false);
+	if (space->n_open == 0 && n_new && result == 0)
+		result = pages_protect(space, new, n_new, true);
 	if (result) {
-		pages_protect(space, pages, n, false);
-		if (n_former && space->n_open == 0)
-			pages_protect(space, former, n_former, true);
+		pages_protect(space, new, n_new, false);
+		if (space->n_pages && space->n_open == 0)
+			pages_protect(space, space->pages, space->n_pages, true);
 		free(pages);
-		return result;
+	} else {
+		free(space->pages);
+		space->pages = pages;
+		space->n_pages = n;
+		former_note(space, gone, n_gone);
+		result = pages_note(space, pages, n, NULL, 0);
 	}
-	space->pages = pages;
-	space->n_pages = n;
-	former_note(space, former, n_former);
-	free(former);
-	return pages_note(space, pages, n, NULL, 0);
+	free(gone);
+	free(new);
+	return result;
 }
 
 /* The agent, and what stands by for the case that we are killed. */
@@ -664,28 +628,76 @@ static void agent_end(struct space *space, void (*end)(struct agent *agent))
 	space->agent = NULL;
 }
 
-int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct err *err)
+/* Watch the pages of an arming and of places from now on. */
+static int pages_set(struct space *space, pid_t tid, int *status, const struct arming *arming, const struct places *places,
+	struct err *err)
 {
-	struct page *pages;
 	size_t n;
+	struct page *pages = pages_list(arming, places, &n);
 	int result;
 
-	if (space_plan(arming, err) || space_check(space, arming, err))
-		return -1;
-	pages = pages_list(arming, &n);
 	pages_protections(space, pages, n, true);
 	if (n && !space->agent && agent_begin(space, tid, status, err)) {
 		free(pages);
 		return -1;
 	}
 	result = pages_replace(space, pages, n);
-	if (result)
-		return err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result));
+	return result ? err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result)) : 0;
+}
+
+int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct places *places, struct err *err)
+{
+	if (space_check(space, arming, err) || pages_set(space, tid, status, arming, places, err))
+		return -1;
 	memcpy(space->spans, arming->spans, arming->n * sizeof(*arming->spans));
 	space->n_spans = arming->n;
 	space->off = arming->off;
+	places_free(space->places);
+	space->places = places;
 	breakpoints_set(space, arming);
 	return 0;
+}
+
+/* What is watched wherever a thread may be. */
+static struct arming space_arming(const struct space *space)
+{
+	return (struct arming){.spans = space->spans, .n = space->n_spans, .off = space->off};
+}
+
+const struct places *space_places(const struct space *space)
+{
+	return space->places;
+}
+
+int space_place(struct space *space, pid_t tid, int *status, struct places *places, struct err *err)
+{
+	const struct arming arming = space_arming(space);
+
+	if (pages_set(space, tid, status, &arming, places, err))
+		return -1;
+	places_free(space->places);
+	space->places = places;
+	return 0;
+}
+
+bool space_is_placed(const struct space *space, const struct places *places)
+{
+	const struct arming arming = space_arming(space);
+	size_t n, n_new;
+	struct page *pages = pages_list(&arming, places, &n), *new;
+	bool is_placed;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct page *known = page_find(space->pages, space->n_pages, pages[i].addr);
+
+		pages[i].is_there = known && known->is_there;
+		pages[i].prot = known ? known->prot : 0;
+	}
+	new = pages_beside(pages, n, space->pages, space->n_pages, true, &n_new);
+	is_placed = n_new == 0;
+	free(new);
+	free(pages);
+	return is_placed;
 }
 
 /* Scratch. */
@@ -741,10 +753,29 @@ void space_lend(pid_t pid, pid_t tid, int *status)
 	rescue_end(&rescue);
 }
 
-int space_adopt(struct space *space, pid_t tid, int *status)
+/* Of a forked child's threads only this one is left: what the others had is not watched. */
+static void pages_keep(struct space *space, uint64_t thread_pointer)
 {
-	size_t n_pages = space->n_pages, n_breakpoints = space->n_breakpoints;
+	const struct arming arming = space_arming(space);
+	struct page *pages;
+	size_t n;
+
+	if (!space->places || !places_keep(space->places, thread_pointer))
+		return;
+	pages = pages_list(&arming, space->places, &n);
+	pages_protections(space, pages, n, true);
+	free(space->pages);
+	space->pages = pages;
+	space->n_pages = n;
+}
+
+int space_adopt(struct space *space, pid_t tid, int *status, uint64_t thread_pointer)
+{
+	size_t n_pages, n_breakpoints = space->n_breakpoints;
 	struct err ignored;
+
+	pages_keep(space, thread_pointer);
+	n_pages = space->n_pages;
 
 	space_leave_child(space, tid, status);
 	space->n_breakpoints = n_breakpoints;

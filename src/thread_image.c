@@ -83,6 +83,17 @@ void armed_free(struct armed *armed)
 	free(armed);
 }
 
+bool armed_locate(const struct armed *armed, size_t i, pid_t tid, uint64_t thread_pointer, struct span *span,
+	struct place *out)
+{
+	*span = armed->spans[i];
+	*out = (struct place){0};
+	if (!span->len || !armed->modules[i])
+		return false;
+	armed->arming.locate(armed->arming.context, tid, thread_pointer, armed->modules[i], span->addr, out);
+	return true;
+}
+
 /* Put one thread-local span where the thread has it, or where it waits for it. Returns what would have
  * to be watched as well while it waits; 0: nothing. */
 static uint64_t span_place(const struct arming *arming, pid_t tid, uint64_t thread_pointer, uint64_t module,

@@ -6,6 +6,7 @@
 #include "watchprof/emulate.h"
 #include "watchprof/engine.h"
 #include "watchprof/err.h"
+#include "watchprof/places.h"
 #include "watchprof/sys.h"
 
 #include <stdbool.h>
@@ -38,8 +39,8 @@ int space_plan(const struct arming *arming, struct err *err);
 /* The same with the mappings as they are: every page can be shut. Touches nothing. */
 int space_check(const struct space *space, const struct arming *arming, struct err *err);
 
-/* Will pages of these bytes be shut for this arming? */
-bool space_will_shut(const struct arming *arming, uint64_t addr, uint64_t len);
+/* Will pages of these bytes be shut for this arming and these places (NULL: none)? */
+bool space_will_shut(const struct arming *arming, const struct places *places, uint64_t addr, uint64_t len);
 
 /* Restartable sequences of a stopped thread, whose area lies in pages that are open still, or again (rseq_registration.h). *status
  * as for space_arm(). 0, -EBUSY, or -errno. */
@@ -47,8 +48,17 @@ int space_rseq_withdraw(const struct space *space, pid_t tid, int *status, struc
 int space_rseq_restore(const struct space *space, pid_t tid, int *status, const struct sys_rseq *former);
 
 /* From now on these are watched (bit i of a watch set is spans[i]). tid is a stopped thread and *status that of its stop, both
- * used as by agent_new() if an agent is needed and there is none. All or nothing. */
-int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct err *err);
+ * used as by agent_new() if an agent is needed and there is none. Thread-local spans have no length here, but places
+ * (NULL: there are none), which become the space's. All or nothing. */
+int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct places *places, struct err *err);
+
+/* Where threads have thread-local variables; NULL: none is watched. And others instead, which become the space's; on failure
+ * nothing has changed. */
+const struct places *space_places(const struct space *space);
+int space_place(struct space *space, pid_t tid, int *status, struct places *places, struct err *err);
+
+/* Are all pages shut that these places need? */
+bool space_is_placed(const struct space *space, const struct places *places);
 
 /* Some page is shut, or would be if it were not open for a moment. */
 bool space_is_watched(const struct space *space);
@@ -81,11 +91,11 @@ void space_refresh(struct space *space);
 /* Is some watched page not mapped? */
 bool space_has_gone(const struct space *space);
 
-/* The watches that an access touches in a way that they ask for. */
-uint64_t space_touched(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
+/* The watches that an access of a thread (by its thread pointer) touches in a way that they ask for. */
+uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind);
 
-/* The bytes of a watch; 0 where it has none. */
-uint64_t space_watch(const struct space *space, unsigned watch, uint64_t *addr);
+/* The bytes of a watch, of such a thread; 0 where it has none. */
+uint64_t space_watch(const struct space *space, uint64_t thread_pointer, unsigned watch, uint64_t *addr);
 
 /* Memory, whatever its protection: all or nothing. */
 bool space_read(const struct space *space, uint64_t addr, void *out, size_t len);
@@ -106,9 +116,9 @@ size_t space_scratch_take(struct space *space, uint64_t *addr, size_t *len);
 void space_scratch_give(struct space *space, size_t part);
 
 /* In a forked child, through its stopped thread tid (*status as for space_arm()): put everything back as it would be without
- * us; or go on watching there. -1: that could not be, and nothing is watched. */
+ * us; or go on watching there, of thread-local variables its own. -1: that could not be, and nothing is watched. */
 void space_leave_child(struct space *space, pid_t tid, int *status);
-int space_adopt(struct space *space, pid_t tid, int *status);
+int space_adopt(struct space *space, pid_t tid, int *status, uint64_t thread_pointer);
 
 /* In a child that shares the memory but not the dispositions of signals: give it its own of SIGSEGV. */
 void space_lend(pid_t pid, pid_t tid, int *status);

@@ -39,6 +39,11 @@ void armed_free(struct armed *armed);
 int armed_plan(const struct armed *armed, pid_t tid, uint64_t thread_pointer, bool with_spare,
 	struct thread_image *out, struct err *err);
 
+/* Where one thread has span i, whose length and access are *span; or what tells that it gets it. False: the span is not
+ * thread-local, or is off. */
+bool armed_locate(const struct armed *armed, size_t i, pid_t tid, uint64_t thread_pointer, struct span *span,
+	struct place *out);
+
 /* The only slot that can have trapped at ip: one for data, where none waits for an instruction at ip. Negative: there is none, or several. */
 int thread_image_only_slot(const struct thread_image *image, uint64_t ip);
 
