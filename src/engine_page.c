@@ -214,15 +214,32 @@ static int page_engine_plan(const struct arming *arming, unsigned *slots, struct
 	return space_plan(arming, err);
 }
 
+/* Can the thread make calls where it stands? Not where it makes a thread, for one, or at its end (inject_begin()). */
+static bool can_call(const struct thread *thread)
+{
+	switch (stop_decode(thread_status(thread)).kind) {
+	case STOP_SIGNAL:
+	case STOP_TRAPPED:
+	case STOP_GROUP:
+	case STOP_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
 struct thread *page_thread_stopped(const struct engine *engine, pid_t pid)
 {
-	struct thread *thread = NULL;
+	struct thread *thread = NULL, *found = NULL;
 
 	while ((thread = tracees_first(engine->tracees, thread))) {
-		if (thread_pid(thread) == pid && thread_is_stopped(thread) && !thread_is_fresh(thread))
+		if (thread_pid(thread) != pid || !thread_is_stopped(thread) || thread_is_fresh(thread))
+			continue;
+		if (can_call(thread))
 			return thread;
+		found = found ? found : thread;
 	}
-	return NULL;
+	return found;
 }
 
 void page_threads_prepare(struct engine *engine, const struct process *process)
@@ -277,6 +294,17 @@ int page_rseqs_withdraw(struct engine *engine, struct process *process, const st
 	return 0;
 }
 
+/* Who was counted at a breakpoint that there is no more runs on without coming to it again. */
+static void due_forget(struct engine *engine, const struct process *process)
+{
+	struct page_thread *own;
+
+	LIST_FOREACH (own, &engine->threads, all) {
+		if (own->pid == process->pid && own->due_at && !space_breakpoint(process->space, own->due_at))
+			own->due_at = 0;
+	}
+}
+
 static int process_arm(struct engine *engine, struct process *process, const struct arming *arming, struct err *err)
 {
 	struct thread *thread = page_thread_stopped(engine, process->pid);
@@ -305,6 +333,7 @@ static int process_arm(struct engine *engine, struct process *process, const str
 		places_free(places);
 		return -1;
 	}
+	due_forget(engine, process);
 	process->hook = arming->hook;
 	if (space_is_watched(process->space))
 		page_threads_prepare(engine, process);
@@ -345,13 +374,20 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 
 /* Events. */
 
-/* Run the instruction that a breakpoint of ours stands on, nobody else running. */
-static void breakpoint_pass(struct engine *engine, struct process *process, struct thread *thread)
+/* Run the instruction that a breakpoint of ours stands on, nobody else running. What was asked to stop just before it came to
+ * the breakpoint does that now, and what has a signal goes there first: it comes to the breakpoint again. */
+static void breakpoint_pass(
+	struct engine *engine, struct process *process, struct thread *thread, const struct user_regs_struct *regs)
 {
+	struct page_thread *own = page_thread(engine, thread);
+
+	own->due_at = regs->rip;
+	own->due_sp = regs->rsp;
 	space_threads_stop(engine, process->space);
 	space_open(process->space);
 	space_breakpoints_out(process->space);
-	tracee_step(engine->tracees, thread, 0);
+	if (tracee_step(engine->tracees, thread, 0))
+		own->due_at = 0;
 	space_breakpoints_in(process->space);
 	space_shut(process->space);
 	space_threads_go(engine, process->space);
@@ -369,22 +405,22 @@ static void held_release(struct engine *engine)
 	process = process_find(engine, thread_pid(thread));
 	if (process && engine->held_sig == 0 && sys_regs_get(thread_tid(thread), &regs) == 0 &&
 		space_breakpoint(process->space, regs.rip))
-		breakpoint_pass(engine, process, thread);
+		breakpoint_pass(engine, process, thread, &regs);
 	tracee_resume(engine->tracees, thread, engine->held_sig);
 }
 
-uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs)
+bool page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches)
 {
 	siginfo_t info;
-	uint64_t watches;
 
 	/* si_code SI_KERNEL: int3 (facts.md section 2). */
 	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, regs))
-		return 0;
-	watches = space_breakpoint(process->space, regs->rip - 1);
-	if (watches)
-		regs->rip--;
-	return watches;
+		return false;
+	*watches = space_breakpoint(process->space, regs->rip - 1);
+	if (!*watches && !space_was_breakpoint(process->space, regs->rip - 1))
+		return false;
+	regs->rip--;
+	return true;
 }
 
 static void hook_reached(struct engine *engine, struct process *process, const struct tracee_event *event)
@@ -395,19 +431,27 @@ static void hook_reached(struct engine *engine, struct process *process, const s
 	engine->hook_image = process->image;
 }
 
+/* Has this been counted when the thread came here before, and could not run on? */
+static bool is_due(struct engine *engine, struct thread *thread, const struct user_regs_struct *regs)
+{
+	const struct page_thread *own = page_thread(engine, thread);
+
+	return own->due_at == regs->rip && own->due_sp == regs->rsp;
+}
+
 static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
 	struct user_regs_struct regs;
-	uint64_t watches = page_trap(process, event->tid, &regs);
+	uint64_t watches;
 
-	if (!watches) {
+	if (!page_trap(process, event->tid, &regs, &watches)) {
 		page_signal_take(engine, process, event);
 		return false;
 	}
 	sys_regs_set(event->tid, &regs);
 	engine->held = event->thread;
 	engine->held_sig = 0;
-	if (!process->is_counted)
+	if (!watches || !process->is_counted || is_due(engine, event->thread, &regs))
 		return false;
 	if (watches & HOOK_BIT)
 		hook_reached(engine, process, event);

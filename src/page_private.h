@@ -41,6 +41,7 @@ struct page_thread {
 	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */
 	uint64_t thread_pointer;    /* when thread-local variables were looked up; 0: they were not */
 	bool is_partial;	    /* it has none of one, and nothing tells when it gets it */
+	uint64_t due_at, due_sp;    /* it has been counted at this breakpoint, and has not run on; 0: none */
 	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */
 	size_t scratch;		    /* number of the part of the scratch area that they are in, and 1 */
 	LIST_ENTRY(page_thread) all;
@@ -112,9 +113,9 @@ void page_mask_clear(pid_t tid, struct page_thread *own);
 void page_mask_take(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
 
-/* A thread at a SIGTRAP: the watches of the breakpoint of ours that it is of, and the registers as they were before it; 0:
- * it is another one. */
-uint64_t page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs);
+/* A thread at a SIGTRAP: the watches of the breakpoint of ours that it is of (0: it has been taken out meanwhile), and the
+ * registers as they were before it. False: it is another one. */
+bool page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches);
 
 /* At the next stop threads are spared that are in calls which have nothing to do with what will be shut. A call that was made when
  * pages were open has its buffers there, maybe: it begins again. */
@@ -147,7 +148,7 @@ int page_rseqs_withdraw(struct engine *engine, struct process *process, const st
 /* Pages are shut: threads must not have SIGSEGV blocked, and calls that were interrupted must come to their entry. */
 void page_threads_prepare(struct engine *engine, const struct process *process);
 
-/* A stopped thread of a process through which calls can be made; NULL: there is none. */
+/* A stopped thread of a process, one through which calls can be made where there is one; NULL: none is stopped. */
 struct thread *page_thread_stopped(const struct engine *engine, pid_t pid);
 
 /* A stopped thread's restartable sequences are registered again. */

@@ -36,13 +36,14 @@ static void thread_release(struct engine *engine, struct process *process, struc
 {
 	struct page_thread *own = thread_mark(thread)->own;
 	struct user_regs_struct regs;
+	uint64_t watches;
 	bool is_own = false;
 
 	page_call_undo(engine, process, thread);
 	/* A call that was ended by our interrupt only. */
 	if (stop_decode(thread_status(thread)).kind == STOP_CALL)
 		syscall_restart(thread_tid(thread));
-	if (process && thread_stop_signal(thread) == SIGTRAP && page_trap(process, thread_tid(thread), &regs)) {
+	if (process && thread_stop_signal(thread) == SIGTRAP && page_trap(process, thread_tid(thread), &regs, &watches)) {
 		sys_regs_set(thread_tid(thread), &regs);
 		is_own = true;
 	}

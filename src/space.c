@@ -1,5 +1,4 @@
-/* space.c owns which pages of an address space are shut, what their own protection is, and the breakpoints
- * in its code. It never looks at a thread's registers, and never decides what an access means. */
+/* space.c owns which pages of an address space are shut, and what their own protection is. It never looks at a thread's registers, and never decides what an access means. */
 #include "space_private.h"
 
 #include "watchprof/agent.h"
@@ -22,43 +21,6 @@
 
 #define SCRATCH_PARTS 16
 #define SCRATCH_PART  (64UL << 10)
-#define INT3	      0xcc /* Intel SDM volume 2, "INT n/INTO/INT3/INT1" */
-
-/* A page with watched bytes. */
-struct page {
-	uint64_t addr;
-	uint8_t want; /* HIT_READ, HIT_WRITE: the accesses that must fault */
-	uint8_t prot; /* the program's own */
-	bool is_there;
-};
-
-struct breakpoint {
-	uint64_t addr;
-	uint64_t watches;
-	unsigned char byte; /* of the code */
-	bool is_in;
-};
-
-struct space {
-	pid_t pid;
-	unsigned users;
-	int memory_fd;
-	struct agent *agent;
-	struct safety *safety; /* what opens the pages if we are killed */
-	struct span spans[WATCHES_MAX];
-	size_t n_spans;
-	uint64_t off;
-	struct places *places; /* of thread-local variables; NULL: none is watched. Their spans have no length */
-	struct page *pages; /* by address */
-	size_t n_pages;
-	struct page *former; /* that were shut once, sorted */
-	size_t n_former;
-	unsigned n_open;
-	bool is_blind; /* one of these is for good */
-	struct breakpoint breakpoints[WATCHES_MAX];
-	size_t n_breakpoints;
-	uint64_t scratch_used; /* bit i: part i */
-};
 
 static uint64_t page_of(uint64_t addr)
 {
@@ -91,6 +53,7 @@ void space_drop(struct space *space)
 	places_free(space->places);
 	free(space->pages);
 	free(space->former);
+	free(space->gone);
 	free(space);
 }
 
@@ -410,73 +373,6 @@ uint64_t space_watch(const struct space *space, uint64_t thread_pointer, unsigne
 	return space->spans[watch].len;
 }
 
-/* Breakpoints. */
-
-static struct breakpoint *breakpoint_find(struct space *space, uint64_t addr)
-{
-	for (size_t i = 0; i < space->n_breakpoints; i++) {
-		if (space->breakpoints[i].addr == addr)
-			return &space->breakpoints[i];
-	}
-	return NULL;
-}
-
-uint64_t space_breakpoint(const struct space *space, uint64_t addr)
-{
-	for (size_t i = 0; i < space->n_breakpoints; i++) {
-		if (space->breakpoints[i].addr == addr)
-			return space->breakpoints[i].watches;
-	}
-	return 0;
-}
-
-void space_breakpoints_out(struct space *space)
-{
-	for (size_t i = space->n_breakpoints; i-- > 0;) {
-		struct breakpoint *b = &space->breakpoints[i];
-
-		if (b->is_in)
-			space_write(space, b->addr, &b->byte, 1);
-		b->is_in = false;
-	}
-}
-
-void space_breakpoints_in(struct space *space)
-{
-	static const unsigned char int3 = INT3;
-
-	for (size_t i = 0; i < space->n_breakpoints; i++) {
-		struct breakpoint *b = &space->breakpoints[i];
-
-		if (!b->is_in && space_read(space, b->addr, &b->byte, 1))
-			b->is_in = space_write(space, b->addr, &int3, 1);
-	}
-}
-
-static void breakpoint_add(struct space *space, uint64_t addr, uint64_t watch)
-{
-	struct breakpoint *b = breakpoint_find(space, addr);
-
-	if (!b) {
-		b = &space->breakpoints[space->n_breakpoints++];
-		*b = (struct breakpoint){.addr = addr};
-	}
-	b->watches |= watch;
-}
-
-static void breakpoints_set(struct space *space, const struct arming *arming)
-{
-	space_breakpoints_out(space);
-	space->n_breakpoints = 0;
-	for (size_t i = 0; i < arming->n; i++) {
-		if (arming->spans[i].len && arming->spans[i].access == ACCESS_EXECUTE && !(arming->off >> i & 1))
-			breakpoint_add(space, arming->spans[i].addr, 1ULL << i);
-	}
-	if (arming->hook)
-		breakpoint_add(space, arming->hook, IMAGE_BIT(IMAGE_HOOK));
-	space_breakpoints_in(space);
-}
-
 /* Arming. */
 
 /* Do the pages of a span have any of these bytes? */
@@ -642,7 +538,10 @@ static int pages_set(struct space *space, pid_t tid, int *status, const struct a
 		return -1;
 	}
 	result = pages_replace(space, pages, n);
-	return result ? err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result)) : 0;
+	/* It may end meanwhile: the next wait tells. */
+	if (!result || result == -ESRCH)
+		return 0;
+	return err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result));
 }
 
 int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct places *places, struct err *err)
@@ -654,7 +553,7 @@ int space_arm(struct space *space, pid_t tid, int *status, const struct arming *
 	space->off = arming->off;
 	places_free(space->places);
 	space->places = places;
-	breakpoints_set(space, arming);
+	space_breakpoints_set(space, arming);
 	return 0;
 }
 

@@ -107,6 +107,8 @@ size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t le
 
 /* Breakpoints: of the hook and of watches for execution. The bits are those of watches; 0: there is none. */
 uint64_t space_breakpoint(const struct space *space, uint64_t addr);
+/* Was there one, and is the program's own code there again? A thread may have run into it just before. */
+bool space_was_breakpoint(const struct space *space, uint64_t addr);
 /* Take them out of the code, or put them in again. */
 void space_breakpoints_out(struct space *space);
 void space_breakpoints_in(struct space *space);
