@@ -546,6 +546,8 @@ int session_take_image(struct session *session, pid_t pid, uint32_t id, struct e
 		image->state[i] = former->state[i] == WATCH_ARMED || former->state[i] == WATCH_UNLOADED
 			? WATCH_PENDING
 			: former->state[i];
+	if (former)
+		session_image_leave(session, former->id);
 	class = check_class(session, image, err);
 	if (class)
 		return class < 0 ? -1 : 0;

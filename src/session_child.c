@@ -45,6 +45,18 @@ void session_images_drop(struct session *session, uint32_t engine_image)
 	}
 }
 
+void session_image_leave(struct session *session, uint32_t id)
+{
+	struct session_image *image = id & OWN_IMAGES ? session_image_find(session, id) : NULL;
+
+	for (size_t i = 0; image && i < session->n_processes; i++) {
+		if (session->processes[i].image == id && !session->processes[i].end)
+			return;
+	}
+	if (image && image != session->main_image)
+		session_image_free(image);
+}
+
 /* An image of a child's own: what was known before the fork is the same in it, the rest is looked for. NULL: there are
  * too many. */
 static struct session_image *image_split(struct session *session, struct session_process *process,
@@ -140,7 +152,9 @@ static bool is_apart(const struct session *session, const struct session_process
 	const struct procfs_map *file;
 	bool is_apart = false;
 
-	for (size_t i = 0; i < session->options->n_watches && !is_apart; i++) {
+	child.map = procfs_maps(child.pid, &child.n);
+	/* One that ends has none: what it wrote is the parent's image. */
+	for (size_t i = 0; child.n && i < session->options->n_watches && !is_apart; i++) {
 		uint64_t home = shared->homes[i].start, at = shared->modules[i] ? shared->modules[i] : shared->spans[i].addr;
 
 		if (shared->changed[i] <= process->changes)

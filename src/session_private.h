@@ -228,6 +228,9 @@ struct session_image *session_image_run(struct session *session, pid_t pid, uint
  * tells about that.) */
 void session_images_drop(struct session *session, uint32_t engine_image);
 
+/* A process runs an image no more: a child's own image goes with the last one that did. */
+void session_image_leave(struct session *session, uint32_t id);
+
 /* A child was forked, and stands. Where its parent's image is not what it was at the fork, it gets its own. */
 int session_take_child(struct session *session, pid_t pid, struct err *err);
 

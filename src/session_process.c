@@ -52,9 +52,12 @@ void session_take_command(struct session *session, pid_t pid)
 void session_take_exec(struct session *session, pid_t pid, uint32_t image)
 {
 	struct session_process *process = session_process_find(session, pid);
+	struct session_image *former = process ? session_image_find(session, process->image) : NULL;
 
 	if (process)
 		process->image = image;
+	if (former && former->pid != pid)
+		session_image_leave(session, former->id);
 	session_take_command(session, pid);
 }
 
@@ -70,4 +73,5 @@ void session_take_end(struct session *session, pid_t pid, int status)
 	free(process->end);
 	process->end = WIFSIGNALED(status) ? text_format("killed by signal %d", WTERMSIG(status))
 					   : text_format("exited with status %d", WEXITSTATUS(status));
+	session_image_leave(session, process->image);
 }
