@@ -62,12 +62,12 @@ void emulator_free(struct emulator *emulator)
 	free(emulator);
 }
 
-bool emulate_read(struct emulate_run *run, uint64_t addr, void *out, size_t len)
+HIT_PATH bool emulate_read(struct emulate_run *run, uint64_t addr, void *out, size_t len)
 {
 	return run->target->read(run->target->context, addr, out, len);
 }
 
-bool emulate_write(struct emulate_run *run, uint64_t addr, const void *data, size_t len)
+HIT_PATH bool emulate_write(struct emulate_run *run, uint64_t addr, const void *data, size_t len)
 {
 	return run->target->write(run->target->context, addr, data, len);
 }
@@ -81,7 +81,7 @@ void emulate_register_set(struct emulate_run *run, unsigned number, uint64_t val
 }
 
 /* In the order of enum general. */
-static void general_get(const struct user_regs_struct *regs, uint64_t general[N_GENERAL])
+HIT_PATH static void general_get(const struct user_regs_struct *regs, uint64_t general[N_GENERAL])
 {
 	const uint64_t values[N_GENERAL] = {regs->rax, regs->rcx, regs->rdx, regs->rbx, regs->rsp, regs->rbp, regs->rsi,
 		regs->rdi, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15};
@@ -89,7 +89,7 @@ static void general_get(const struct user_regs_struct *regs, uint64_t general[N_
 	memcpy(general, values, sizeof(values));
 }
 
-static void general_put(struct user_regs_struct *regs, const uint64_t general[N_GENERAL])
+HIT_PATH static void general_put(struct user_regs_struct *regs, const uint64_t general[N_GENERAL])
 {
 	regs->rax = general[0];
 	regs->rcx = general[1];
@@ -109,13 +109,13 @@ static void general_put(struct user_regs_struct *regs, const uint64_t general[N_
 	regs->r15 = general[15];
 }
 
-static bool is_current(const struct emulate_plan *plan, const unsigned char *code, size_t len, uint64_t ip)
+HIT_PATH static bool is_current(const struct emulate_plan *plan, const unsigned char *code, size_t len, uint64_t ip)
 {
 	return plan->length && plan->ip == ip && plan->length <= len && memcmp(plan->bytes, code, plan->length) == 0;
 }
 
 /* NULL: no instruction. Of the two plans that an address may have, one that is another address's stays. */
-static const struct emulate_plan *plan_find(struct emulator *emulator, const unsigned char *code, size_t len,
+HIT_PATH static const struct emulate_plan *plan_find(struct emulator *emulator, const unsigned char *code, size_t len,
 	uint64_t ip)
 {
 	size_t set = (ip ^ ip >> 9) % SETS;
@@ -139,7 +139,7 @@ static const struct emulate_plan *plan_find(struct emulator *emulator, const uns
 }
 
 /* Fill in run and out: what the instruction would do. */
-static enum emulate_result run_begin(struct emulate_run *run, const unsigned char *code, size_t code_len,
+HIT_PATH static enum emulate_result run_begin(struct emulate_run *run, const unsigned char *code, size_t code_len,
 	const struct user_regs_struct *regs)
 {
 	struct emulate_outcome *out = run->out;
@@ -159,7 +159,7 @@ static enum emulate_result run_begin(struct emulate_run *run, const unsigned cha
 	return emulate_pieces(run);
 }
 
-enum emulate_result emulate(struct emulator *emulator, const struct emulate_target *target, const unsigned char *code,
+HIT_PATH enum emulate_result emulate(struct emulator *emulator, const struct emulate_target *target, const unsigned char *code,
 	size_t code_len, struct user_regs_struct *regs, struct emulate_outcome *out)
 {
 	struct emulate_run run;
@@ -185,7 +185,7 @@ enum emulate_result emulate(struct emulator *emulator, const struct emulate_targ
 	return EMULATE_DONE;
 }
 
-bool emulate_accesses(struct emulator *emulator, const struct emulate_target *target, const unsigned char *code,
+HIT_PATH bool emulate_accesses(struct emulator *emulator, const struct emulate_target *target, const unsigned char *code,
 	size_t code_len, const struct user_regs_struct *regs, struct emulate_outcome *out)
 {
 	struct emulate_run run;
@@ -202,7 +202,7 @@ struct span {
 };
 
 /* The iterations of an access that touched the bytes; first == last: none. */
-static struct span span_of(const struct emulate_outcome *out, const struct emulate_access *access, uint64_t addr,
+HIT_PATH static struct span span_of(const struct emulate_outcome *out, const struct emulate_access *access, uint64_t addr,
 	uint64_t len)
 {
 	uint64_t start = addr > access->addr ? addr - access->addr : 0;
@@ -221,7 +221,7 @@ static struct span span_of(const struct emulate_outcome *out, const struct emula
 	return span;
 }
 
-uint32_t emulate_touched(const struct emulate_outcome *out, uint64_t addr, uint64_t len, uint8_t *kind)
+HIT_PATH uint32_t emulate_touched(const struct emulate_outcome *out, uint64_t addr, uint64_t len, uint8_t *kind)
 {
 	struct span all = {0, 0};
 	uint32_t n = 0;

@@ -3,19 +3,20 @@
 #include "emulate_private.h"
 
 #include "watchprof/hit.h"
+#include "watchprof/util.h"
 
 #include <string.h>
 
 #define CACHE_LINE   64
 #define VECTOR_BYTES 64
 
-static bool is_full(const struct emulate_run *run)
+HIT_PATH static bool is_full(const struct emulate_run *run)
 {
 	return run->out->n_accesses == EMULATE_ACCESSES_MAX;
 }
 
 /* A piece that continues the last one becomes part of it. */
-static void piece_put(struct emulate_run *run, const struct emulate_access *access, uint16_t offset)
+HIT_PATH static void piece_put(struct emulate_run *run, const struct emulate_access *access, uint16_t offset)
 {
 	struct emulate_outcome *out = run->out;
 	struct emulate_access *last = &out->accesses[out->n_accesses - 1];
@@ -33,7 +34,7 @@ static void piece_put(struct emulate_run *run, const struct emulate_access *acce
 	out->accesses[out->n_accesses++] = *access;
 }
 
-static void piece_add(struct emulate_run *run, const struct insn_operand *op, uint64_t addr, uint32_t len,
+HIT_PATH static void piece_add(struct emulate_run *run, const struct insn_operand *op, uint64_t addr, uint32_t len,
 	unsigned offset)
 {
 	const struct emulate_access access = {addr, len, op->kind};
@@ -41,7 +42,7 @@ static void piece_add(struct emulate_run *run, const struct insn_operand *op, ui
 	piece_put(run, &access, (uint16_t)offset);
 }
 
-static uint64_t address_of(const struct emulate_run *run, const struct insn_operand *op)
+HIT_PATH static uint64_t address_of(const struct emulate_run *run, const struct insn_operand *op)
 {
 	uint64_t addr = insn_operand_address(op, &run->regs);
 
@@ -82,7 +83,7 @@ static void elements_add(struct emulate_run *run, const struct insn_operand *op)
 		piece_add(run, op, addr, n * op->element, 0);
 }
 
-static bool needs_elements(const struct emulate_plan *plan)
+HIT_PATH static bool needs_elements(const struct emulate_plan *plan)
 {
 	for (unsigned i = 0; i < plan->n_operands; i++) {
 		if (plan->operands[i].lanes != LANES_WHOLE && plan->operands[i].lanes != LANES_LOOSE)
@@ -91,7 +92,7 @@ static bool needs_elements(const struct emulate_plan *plan)
 	return false;
 }
 
-enum emulate_result emulate_pieces(struct emulate_run *run)
+HIT_PATH enum emulate_result emulate_pieces(struct emulate_run *run)
 {
 	const struct emulate_plan *plan = run->plan;
 
@@ -122,7 +123,7 @@ enum emulate_result emulate_pieces(struct emulate_run *run)
 	return EMULATE_DONE;
 }
 
-bool emulate_pieces_read(struct emulate_run *run)
+HIT_PATH bool emulate_pieces_read(struct emulate_run *run)
 {
 	unsigned char *buffer = run->emulator->frame->buffer;
 	const struct insn_operand *op = &run->plan->operands[0];
@@ -162,7 +163,7 @@ static bool pieces_write_all(struct emulate_run *run)
 	return false;
 }
 
-bool emulate_pieces_write(struct emulate_run *run)
+HIT_PATH bool emulate_pieces_write(struct emulate_run *run)
 {
 	const struct emulate_outcome *out = run->out;
 

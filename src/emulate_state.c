@@ -3,6 +3,8 @@
  * Sources: Intel SDM volume 1, chapter "Managing state using the XSAVE feature set"; "FXSAVE" in volume 2. */
 #include "emulate_private.h"
 
+#include "watchprof/util.h"
+
 #include <string.h>
 
 #define HEADER	      512
@@ -99,7 +101,7 @@ static bool area_get(struct emulate_run *run)
 	return insn_vectors_read(emulator->frame->in, emulator->state_len, layout, &emulator->vectors);
 }
 
-bool emulate_state_get(struct emulate_run *run, uint8_t level)
+HIT_PATH bool emulate_state_get(struct emulate_run *run, uint8_t level)
 {
 	struct user_fpregs_struct fx;
 
@@ -141,7 +143,7 @@ bool emulate_state_is_calm(const struct emulate_run *run)
 	return !run->plan->can_trap_simd || (mxcsr & MXCSR_MASKS) == MXCSR_MASKS;
 }
 
-void emulate_state_load(struct emulate_run *run)
+HIT_PATH void emulate_state_load(struct emulate_run *run)
 {
 	struct emulate_frame *frame = run->emulator->frame;
 	uint64_t header[HEADER_BYTES / sizeof(uint64_t)] = {run->emulator->processor.parts};
@@ -242,7 +244,7 @@ static void spread_undo(struct emulate_run *run)
 	vector_write(run->emulator, run->emulator->frame->out, op->index_vector, value);
 }
 
-bool emulate_state_set(struct emulate_run *run)
+HIT_PATH bool emulate_state_set(struct emulate_run *run)
 {
 	struct emulate_frame *frame = run->emulator->frame;
 	uint64_t set, changed = 0;

@@ -4,6 +4,7 @@
 #include "emulate_private.h"
 
 #include "watchprof/hit.h"
+#include "watchprof/util.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -122,7 +123,7 @@ void emulate_stub_close(struct emulator *emulator)
 	munmap(emulator->code, CODE_BYTES + sizeof(struct emulate_frame));
 }
 
-static unsigned char *slot_of(struct emulator *emulator, const struct emulate_plan *plan)
+HIT_PATH static unsigned char *slot_of(struct emulator *emulator, const struct emulate_plan *plan)
 {
 	return emulator->code + PAGE + (size_t)(plan - emulator->plans) * SLOT_BYTES;
 }
@@ -175,7 +176,7 @@ static bool is_divisible(const struct emulate_run *run)
 		(int64_t)(divisor << shift) >> shift, size);
 }
 
-static bool is_harmless(const struct emulate_run *run)
+HIT_PATH static bool is_harmless(const struct emulate_run *run)
 {
 	const struct emulate_plan *plan = run->plan;
 	uint32_t mxcsr = 0;
@@ -189,7 +190,7 @@ static bool is_harmless(const struct emulate_run *run)
 }
 
 /* Registers that must be put in front of the instruction, and back behind it. */
-static void stub_run(struct emulate_run *run)
+HIT_PATH static void stub_run(struct emulate_run *run)
 {
 	const struct emulate_plan *plan = run->plan;
 	struct emulate_frame *frame = run->emulator->frame;
@@ -217,7 +218,7 @@ static void stub_run(struct emulate_run *run)
 	run->regs.eflags = (run->regs.eflags & ~(uint64_t)FLAGS_STATUS) | (frame->flags & FLAGS_STATUS);
 }
 
-enum emulate_result emulate_stub(struct emulate_run *run)
+HIT_PATH enum emulate_result emulate_stub(struct emulate_run *run)
 {
 	if (run->emulator->is_broken)
 		return EMULATE_STEP;

@@ -22,7 +22,7 @@
 
 /* Processes and threads. */
 
-struct process *process_find(struct engine *engine, pid_t pid)
+HIT_PATH struct process *process_find(struct engine *engine, pid_t pid)
 {
 	struct process *process;
 
@@ -393,7 +393,7 @@ static void breakpoint_pass(
 	space_threads_go(engine, process->space);
 }
 
-static void held_release(struct engine *engine)
+HIT_PATH static void held_release(struct engine *engine)
 {
 	struct thread *thread = engine->held;
 	struct user_regs_struct regs;
@@ -462,7 +462,7 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 }
 
 /* A SIGSEGV: of a shut page? */
-static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
+HIT_PATH static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
 	bool is_foreign = true, is_hit = false;
 	siginfo_t info;
@@ -621,7 +621,7 @@ static void uncounted_take(struct engine *engine, struct process *process, const
 }
 
 /* An event of a process. False: nothing for the caller. */
-static bool process_event(struct engine *engine, struct process *process, const struct tracee_event *event,
+HIT_PATH static bool process_event(struct engine *engine, struct process *process, const struct tracee_event *event,
 	struct engine_note *note, enum engine_event *out)
 {
 	note->image = process->image;
@@ -664,7 +664,7 @@ static bool process_event(struct engine *engine, struct process *process, const 
 }
 
 /* One event of the tracees. False: nothing for the caller. */
-static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
+HIT_PATH static bool event_take(struct engine *engine, const struct tracee_event *event, struct engine_note *note,
 	enum engine_event *out)
 {
 	struct process *process;
@@ -684,7 +684,7 @@ static bool event_take(struct engine *engine, const struct tracee_event *event, 
 	return false;
 }
 
-static enum engine_event page_engine_next(struct engine *engine, struct engine_note *note, uint64_t deadline_ns)
+HIT_PATH static enum engine_event page_engine_next(struct engine *engine, struct engine_note *note, uint64_t deadline_ns)
 {
 	struct tracee_event event;
 	enum engine_event out;

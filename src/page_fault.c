@@ -42,7 +42,7 @@ struct fault {
 
 /* Callbacks of the emulator. */
 
-static void last_note(struct fault *fault, uint64_t addr, const void *data, size_t len)
+HIT_PATH static void last_note(struct fault *fault, uint64_t addr, const void *data, size_t len)
 {
 	fault->last.addr = addr;
 	fault->last.len = len <= sizeof(fault->last.bytes) ? len : 0;
@@ -50,7 +50,7 @@ static void last_note(struct fault *fault, uint64_t addr, const void *data, size
 }
 
 /* The part of [addr, addr + len) from addr on that lies wholly in watched pages, or wholly outside. */
-static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, bool *is_watched)
+HIT_PATH static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, bool *is_watched)
 {
 	size_t part = SPACE_PAGE - addr % SPACE_PAGE;
 
@@ -60,7 +60,7 @@ static size_t fault_part(const struct fault *fault, uint64_t addr, size_t len, b
 
 /* Of watched pages it is known that the program may do this (fault_is_foreign()). Elsewhere the kernel has to check, as
  * it would have. */
-static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
+HIT_PATH static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
 {
 	struct fault *fault = context;
 
@@ -78,7 +78,7 @@ static bool fault_read(void *context, uint64_t addr, void *out, size_t len)
 }
 
 /* What may be refused comes first, so that nothing or all is written. */
-static bool fault_write(void *context, uint64_t addr, const void *data, size_t len)
+HIT_PATH static bool fault_write(void *context, uint64_t addr, const void *data, size_t len)
 {
 	struct fault *fault = context;
 
@@ -123,7 +123,7 @@ static bool fault_xstate_set(void *context, const void *area, size_t len)
 	return sys_xstate_set(((struct fault *)context)->tid, area, len) == 0;
 }
 
-static struct emulate_target fault_target(struct fault *fault)
+HIT_PATH static struct emulate_target fault_target(struct fault *fault)
 {
 	return (struct emulate_target){.context = fault,
 		.read = fault_read,
@@ -135,7 +135,7 @@ static struct emulate_target fault_target(struct fault *fault)
 }
 
 /* Not all of it is cleared: what the emulator fills in is large. */
-static void fault_begin(struct fault *fault, struct space *space, pid_t tid)
+HIT_PATH static void fault_begin(struct fault *fault, struct space *space, pid_t tid)
 {
 	fault->space = space;
 	fault->tid = tid;
@@ -143,13 +143,13 @@ static void fault_begin(struct fault *fault, struct space *space, pid_t tid)
 }
 
 /* As many bytes of code as there are. */
-static void fault_code(struct fault *fault)
+HIT_PATH static void fault_code(struct fault *fault)
 {
 	fault->code_len = space_peek(fault->space, fault->regs.rip, fault->code, sizeof(fault->code));
 }
 
 /* Would the program's own protections refuse it? The kernel then would have raised the signal without us. */
-static bool fault_is_foreign(const struct fault *fault)
+HIT_PATH static bool fault_is_foreign(const struct fault *fault)
 {
 	const struct emulate_outcome *out = &fault->outcome;
 
@@ -181,7 +181,7 @@ static bool fault_step(struct engine *engine, struct fault *fault, struct thread
 }
 
 /* The processor that it happened on, where that is asked for. */
-static void hit_cpu(const struct engine *engine, const struct tracee_event *event, struct hit *hit)
+HIT_PATH static void hit_cpu(const struct engine *engine, const struct tracee_event *event, struct hit *hit)
 {
 	struct hit_pieces pieces = {0};
 
@@ -193,7 +193,7 @@ static void hit_cpu(const struct engine *engine, const struct tracee_event *even
 }
 
 /* What of a hit can be told before the instruction runs. */
-static void hit_begin(struct engine *engine, struct process *process, const struct fault *fault,
+HIT_PATH static void hit_begin(struct engine *engine, struct process *process, const struct fault *fault,
 	const struct tracee_event *event, struct hit *hit)
 {
 	hit->time_ns = clock_now_ns();
@@ -213,7 +213,7 @@ static void hit_begin(struct engine *engine, struct process *process, const stru
 	memset(hit->kinds, 0, sizeof(hit->kinds));
 }
 
-static void hit_path(struct engine *engine, struct process *process, const struct fault *fault, struct hit *hit)
+HIT_PATH static void hit_path(struct engine *engine, struct process *process, const struct fault *fault, struct hit *hit)
 {
 	if (engine->stack == 0)
 		return;
@@ -223,7 +223,7 @@ static void hit_path(struct engine *engine, struct process *process, const struc
 }
 
 /* Which watches were touched, and how. Returns how often. */
-static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
+HIT_PATH static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 {
 	const struct emulate_outcome *out = &fault->outcome;
 	uint32_t times = 0;
@@ -245,7 +245,7 @@ static uint32_t hit_watches(const struct fault *fault, struct hit *hit)
 	return times;
 }
 
-static bool value_get(const struct fault *fault, uint64_t addr, void *out, size_t len)
+HIT_PATH static bool value_get(const struct fault *fault, uint64_t addr, void *out, size_t len)
 {
 	if (addr < fault->last.addr || addr + len > fault->last.addr + fault->last.len)
 		return space_read(fault->space, addr, out, len);
@@ -253,7 +253,7 @@ static bool value_get(const struct fault *fault, uint64_t addr, void *out, size_
 	return true;
 }
 
-static void hit_values(const struct fault *fault, struct hit *hit)
+HIT_PATH static void hit_values(const struct fault *fault, struct hit *hit)
 {
 	for (uint64_t left = hit->watches; left && hit->n_values < HIT_VALUES_MAX; left &= left - 1) {
 		struct hit_value *value = &hit->values[hit->n_values];
@@ -269,7 +269,7 @@ static void hit_values(const struct fault *fault, struct hit *hit)
 }
 
 /* Is the next instruction, or may it be, syscall? It copies RF into R11 (Intel SDM volume 2, "SYSCALL"). */
-static bool may_call_next(const struct fault *fault)
+HIT_PATH static bool may_call_next(const struct fault *fault)
 {
 	static const unsigned char syscall[] = {0x0f, 0x05};
 	size_t length = fault->outcome.length;
@@ -280,7 +280,7 @@ static bool may_call_next(const struct fault *fault)
 
 /* Where nothing but the instruction pointer has changed, it alone is set. RF then is left as the fault has set it (Intel SDM
  * volume 3, 17.3.1.1, "Instruction-Breakpoint Exception Condition"): the next instruction clears it. */
-static int regs_put(const struct fault *fault, const struct user_regs_struct *regs)
+HIT_PATH static int regs_put(const struct fault *fault, const struct user_regs_struct *regs)
 {
 	struct user_regs_struct former = fault->regs;
 
@@ -306,8 +306,17 @@ static bool is_due(const struct fault *fault)
 	return false;
 }
 
+/* The thread has been resumed. */
+HIT_PATH static void hit_end(struct engine *engine, const struct hit *hit)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	engine->counts.stopped_ns += now_ns - hit->time_ns;
+	tracees_saw_time(engine->tracees, now_ns);
+}
+
 /* Complete the access. False: it did not happen. */
-static bool fault_complete(struct engine *engine, struct fault *fault, const struct emulate_target *target,
+HIT_PATH static bool fault_complete(struct engine *engine, struct fault *fault, const struct emulate_target *target,
 	struct thread *thread)
 {
 	struct user_regs_struct regs = fault->regs;
@@ -319,7 +328,7 @@ static bool fault_complete(struct engine *engine, struct fault *fault, const str
 	return fault_step(engine, fault, thread);
 }
 
-bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
+HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
 	bool *is_foreign)
 {
 	struct emulate_target target;
@@ -351,7 +360,7 @@ bool page_fault_take(struct engine *engine, struct process *process, const struc
 	if (is_due(&fault))
 		page_place(engine, process, event->thread);
 	tracee_resume(engine->tracees, event->thread, 0);
-	engine->counts.stopped_ns += clock_now_ns() - hit->time_ns;
+	hit_end(engine, hit);
 	if (!process->is_counted)
 		return false;
 	engine->counts.neighbours += times == 0;

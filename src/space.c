@@ -78,24 +78,24 @@ pid_t space_pid(const struct space *space)
 	return space->pid;
 }
 
-int space_memory(const struct space *space)
+HIT_PATH int space_memory(const struct space *space)
 {
 	return space->memory_fd;
 }
 
-size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t len)
+HIT_PATH size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t len)
 {
 	ssize_t n = sys_memory_force_read(space->memory_fd, addr, out, len);
 
 	return n > 0 ? (size_t)n : 0;
 }
 
-bool space_read(const struct space *space, uint64_t addr, void *out, size_t len)
+HIT_PATH bool space_read(const struct space *space, uint64_t addr, void *out, size_t len)
 {
 	return space_peek(space, addr, out, len) == len;
 }
 
-bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len)
+HIT_PATH bool space_write(const struct space *space, uint64_t addr, const void *data, size_t len)
 {
 	return sys_memory_force_write(space->memory_fd, addr, data, len) == (ssize_t)len;
 }
@@ -236,7 +236,7 @@ bool space_is_watched(const struct space *space)
 }
 
 /* The number of the first page that ends behind addr. */
-static size_t page_first(const struct space *space, uint64_t addr)
+HIT_PATH static size_t page_first(const struct space *space, uint64_t addr)
 {
 	size_t first = 0, last = space->n_pages;
 
@@ -252,7 +252,7 @@ static size_t page_first(const struct space *space, uint64_t addr)
 }
 
 /* Has any page of the range this property? */
-static bool any_page(const struct space *space, uint64_t addr, uint64_t len, unsigned kind,
+HIT_PATH static bool any_page(const struct space *space, uint64_t addr, uint64_t len, unsigned kind,
 	bool (*has)(const struct page *page, unsigned kind))
 {
 	uint64_t end = len ? addr + len : addr + 1;
@@ -267,19 +267,19 @@ static bool any_page(const struct space *space, uint64_t addr, uint64_t len, uns
 	return false;
 }
 
-static bool page_is_shut(const struct page *page, unsigned kind)
+HIT_PATH static bool page_is_shut(const struct page *page, unsigned kind)
 {
 	return page->is_there && (((kind & HIT_READ) && (page->want & HIT_READ) && (page->prot & PROT_READ)) ||
 					 ((kind & HIT_WRITE) && (page->prot & PROT_WRITE)));
 }
 
-static bool page_forbids(const struct page *page, unsigned kind)
+HIT_PATH static bool page_forbids(const struct page *page, unsigned kind)
 {
 	return page->is_there &&
 		(((kind & HIT_READ) && !(page->prot & PROT_READ)) || ((kind & HIT_WRITE) && !(page->prot & PROT_WRITE)));
 }
 
-static bool page_is_any(const struct page *page, unsigned kind)
+HIT_PATH static bool page_is_any(const struct page *page, unsigned kind)
 {
 	(void)page;
 	(void)kind;
@@ -291,12 +291,12 @@ bool space_is_shut(const struct space *space, uint64_t addr, uint64_t len, unsig
 	return any_page(space, addr, len, kind, page_is_shut);
 }
 
-bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
+HIT_PATH bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind)
 {
 	return !any_page(space, addr, len, kind, page_forbids);
 }
 
-bool space_is_near(const struct space *space, uint64_t addr, uint64_t len)
+HIT_PATH bool space_is_near(const struct space *space, uint64_t addr, uint64_t len)
 {
 	return any_page(space, addr, len, 0, page_is_any);
 }
@@ -348,7 +348,7 @@ bool space_has_gone(const struct space *space)
 
 /* Watches. */
 
-uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind)
+HIT_PATH uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind)
 {
 	uint64_t touched = space->places ? places_touched(space->places, thread_pointer, addr, len, kind) : 0;
 
@@ -363,7 +363,7 @@ uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint6
 	return touched;
 }
 
-uint64_t space_watch(const struct space *space, uint64_t thread_pointer, unsigned watch, uint64_t *addr)
+HIT_PATH uint64_t space_watch(const struct space *space, uint64_t thread_pointer, unsigned watch, uint64_t *addr)
 {
 	if (watch >= space->n_spans)
 		return 0;

@@ -66,7 +66,7 @@ void stack_reader_free(struct stack_reader *reader)
 	free(reader);
 }
 
-void stack_through(struct stack_reader *reader, int memory_fd)
+HIT_PATH void stack_through(struct stack_reader *reader, int memory_fd)
 {
 	reader->memory_fd = memory_fd;
 }
@@ -104,7 +104,7 @@ static ssize_t both_read(struct stack_reader *reader, pid_t pid, uint64_t addr, 
 	return reader->has_also ? got - (ssize_t)also : sys_memory_read(pid, addr, out, len);
 }
 
-static ssize_t stack_read(const struct stack_reader *reader, pid_t pid, uint64_t addr, void *out, size_t len)
+HIT_PATH static ssize_t stack_read(const struct stack_reader *reader, pid_t pid, uint64_t addr, void *out, size_t len)
 {
 	return reader->memory_fd < 0 ? sys_memory_read(pid, addr, out, len)
 				     : sys_memory_force_read(reader->memory_fd, addr, out, len);

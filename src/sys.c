@@ -50,7 +50,7 @@ int sys_step(pid_t tid, int sig)
 	return (int)request(PTRACE_SINGLESTEP, tid, 0, (uintptr_t)sig);
 }
 
-int sys_syscall(pid_t tid, int sig)
+HIT_PATH int sys_syscall(pid_t tid, int sig)
 {
 	return (int)request(PTRACE_SYSCALL, tid, 0, (uintptr_t)sig);
 }
@@ -97,7 +97,7 @@ HIT_PATH int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value)
 	return (int)request(PTRACE_POKEUSER, tid, debugreg_offset(n), value);
 }
 
-int sys_regs_get(pid_t tid, struct user_regs_struct *regs)
+HIT_PATH int sys_regs_get(pid_t tid, struct user_regs_struct *regs)
 {
 	return (int)request(PTRACE_GETREGS, tid, 0, (uintptr_t)regs);
 }
@@ -144,12 +144,12 @@ enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int6
 	return SYS_CALL_ENTRY;
 }
 
-int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
+HIT_PATH int sys_regs_set(pid_t tid, const struct user_regs_struct *regs)
 {
 	return (int)request(PTRACE_SETREGS, tid, 0, (uintptr_t)regs);
 }
 
-int sys_ip_set(pid_t tid, uint64_t ip)
+HIT_PATH int sys_ip_set(pid_t tid, uint64_t ip)
 {
 	return (int)request(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rip), ip);
 }
@@ -277,14 +277,14 @@ int sys_memory_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-ssize_t sys_memory_force_read(int fd, uint64_t addr, void *out, size_t len)
+HIT_PATH ssize_t sys_memory_force_read(int fd, uint64_t addr, void *out, size_t len)
 {
 	ssize_t n = pread(fd, out, len, (off_t)addr);
 
 	return n < 0 ? -errno : n;
 }
 
-ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t len)
+HIT_PATH ssize_t sys_memory_force_write(int fd, uint64_t addr, const void *data, size_t len)
 {
 	ssize_t n = pwrite(fd, data, len, (off_t)addr);
 
