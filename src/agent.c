@@ -171,6 +171,24 @@ void agent_free(struct agent *agent)
 	agent_forget(agent);
 }
 
+void agent_recover(struct agent *agent)
+{
+	uint64_t nr, args[6];
+	int64_t result;
+	siginfo_t info;
+	int status;
+
+	/* Only of a thread that is stopped there is an answer. EINVAL: in a job-control stop. */
+	if (agent->tid && sys_siginfo_get(agent->tid, &info) == -ESRCH && sys_wait_stop(agent->tid, &status))
+		agent->tid = 0;
+	if (!agent->tid)
+		return;
+	/* A report that nobody has taken would be taken for one of somebody unknown. */
+	sys_wait_one(agent->tid, &status);
+	if (sys_call_info(agent->tid, &nr, args, &result) == SYS_CALL_ENTRY)
+		agent_run(agent);
+}
+
 void agent_settle(struct agent *agent)
 {
 	int status;

@@ -149,8 +149,14 @@ void space_threads_go(struct engine *engine, const struct space *space)
 static void engine_undo(void *context)
 {
 	struct engine *engine = context;
+	struct process *process;
 
+	engine->is_emergency = true;
 	tracees_recover(engine->tracees);
+	LIST_FOREACH (process, &engine->processes, all) {
+		if (space_pid(process->space) == process->pid)
+			space_recover(process->space);
+	}
 	page_release_all(engine);
 }
 

@@ -164,17 +164,19 @@ HIT_PATH static bool fault_is_foreign(const struct fault *fault)
  * something else before, or has ended. */
 static bool fault_step(struct engine *engine, struct fault *fault, struct thread *thread)
 {
-	uint64_t mask;
+	struct page_thread *own = page_thread(engine, thread);
 	bool is_done;
 
 	space_threads_stop(engine, fault->space);
 	space_open(fault->space);
-	if (sys_sigmask_get(fault->tid, &mask))
-		mask = 0;
+	if (sys_sigmask_get(fault->tid, &own->mask))
+		own->mask = 0;
 	/* So that no handler comes in between. */
+	own->is_stepped = true;
 	sys_sigmask_set(fault->tid, ~SYNCHRONOUS);
 	is_done = tracee_step(engine->tracees, thread, 0);
-	sys_sigmask_set(fault->tid, mask & ~BIT(SIGSEGV));
+	sys_sigmask_set(fault->tid, own->mask & ~BIT(SIGSEGV));
+	own->is_stepped = false;
 	space_shut(fault->space);
 	space_threads_go(engine, fault->space);
 	return is_done;

@@ -34,6 +34,8 @@ struct page_thread {
 	struct space *space; /* where pages are open for its call; NULL: they are not */
 	uint64_t opened_ns;
 	bool is_in_call;
+	bool is_stepped;      /* with nearly all signals blocked */
+	uint64_t mask;	      /* and that is its own mask meanwhile */
 	bool is_segv_blocked; /* it wants SIGSEGV blocked, which it cannot be while pages are shut */
 	uint64_t nr, args[CALL_ARGUMENTS]; /* of the call that it is in */
 	bool is_handed_over;  /* that call waits for a lock that the kernel may write into when it hands it over; the page is shut */
@@ -52,6 +54,7 @@ struct engine {
 	LIST_HEAD(, process) processes;
 	LIST_HEAD(, page_thread) threads;
 	size_t n_threads;
+	bool is_emergency; /* a crash of our own came in between */
 	bool is_followed, has_cpu;
 	unsigned stack;
 	struct stack_reader *reader;

@@ -24,6 +24,15 @@ static bool is_own_fault(const struct process *process, const struct thread *thr
 		space_allows(process->space, (uint64_t)(uintptr_t)info.si_addr, 1, HIT_READ);
 }
 
+/* A crash came before a step of ours was over: is the signal the step's? */
+static bool is_own_step(const struct engine *engine, const struct thread *thread)
+{
+	siginfo_t info;
+
+	return engine->is_emergency && thread_stop_signal(thread) == SIGTRAP && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
+		(info.si_code == TRAP_TRACE || info.si_code == SIGTRAP);
+}
+
 static bool is_fault_due(pid_t tid)
 {
 	struct procfs_status status;
@@ -49,7 +58,7 @@ static void thread_release(struct engine *engine, struct process *process, struc
 	}
 	/* It stands at a breakpoint of ours that the caller was told of. */
 	is_own |= engine->held == thread && engine->held_sig == 0 && thread_stop_signal(thread) == SIGTRAP;
-	is_own |= process && is_own_fault(process, thread);
+	is_own |= (process && is_own_fault(process, thread)) || is_own_step(engine, thread);
 	if (own)
 		page_mask_restore(thread_tid(thread), own);
 	tracee_leave(engine->tracees, thread, is_own);

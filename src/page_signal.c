@@ -37,6 +37,8 @@ void page_mask_restore(pid_t tid, struct page_thread *own)
 {
 	uint64_t mask;
 
+	if (own->is_stepped)
+		sys_sigmask_set(tid, own->mask);
 	if (own->is_segv_blocked && sys_sigmask_get(tid, &mask) == 0)
 		sys_sigmask_set(tid, mask | SEGV_BIT);
 	own->is_segv_blocked = false;

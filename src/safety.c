@@ -137,6 +137,27 @@ int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, 
 	return failure;
 }
 
+void safety_open(struct safety *safety)
+{
+	const int memory = agent_memory(safety->agent);
+	struct safety_range range;
+	uint64_t which, n, list;
+
+	/* Which it is the table tells: the change of it may have been what was under way. */
+	if (sys_memory_force_read(memory, safety->table + offsetof(struct safety_table, which), &which, sizeof(which)) !=
+		sizeof(which))
+		return;
+	list = safety->table + offsetof(struct safety_table, lists) + (which & 1) * sizeof(struct safety_list);
+	if (sys_memory_force_read(memory, list + offsetof(struct safety_list, n), &n, sizeof(n)) != sizeof(n))
+		return;
+	for (uint64_t i = 0; i < n && i < SAFETY_RANGES_MAX; i++) {
+		uint64_t at = list + offsetof(struct safety_list, ranges) + i * sizeof(range);
+
+		if (sys_memory_force_read(memory, at, &range, sizeof(range)) == sizeof(range))
+			agent_protect(safety->agent, range.start, range.len, (int)range.prot);
+	}
+}
+
 int safety_aside(struct safety *safety)
 {
 	return safety->n_aside++ ? 0 : action_restore(safety);

@@ -691,6 +691,19 @@ void space_open_for_good(struct space *space)
 	space_open(space);
 }
 
+void space_recover(struct space *space)
+{
+	if (space->agent) {
+		agent_recover(space->agent);
+		/* Whether pages are open is not known where that was being changed. */
+		if (space->safety && space->n_open == 0)
+			safety_open(space->safety);
+		else
+			pages_protect(space, space->pages, space->n_pages, false);
+	}
+	space->n_open++;
+}
+
 void space_leave(struct space *space)
 {
 	agent_end(space, agent_free);

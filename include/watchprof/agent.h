@@ -49,6 +49,10 @@ int agent_call(struct agent *agent, long nr, const uint64_t args[6], int64_t *re
 /* mprotect(2). 0; the kernel's -errno; or -ESRCH as above. */
 int agent_protect(struct agent *agent, uint64_t addr, uint64_t len, int prot);
 
+/* After a crash of our own, anywhere, also within one of these functions: the agent comes to a stop in
+ * which it can be called again. The call that it was in is over then. */
+void agent_recover(struct agent *agent);
+
 /* To be called when a thread of the process reports a job-control stop: a stop is complete, and the
  * parent told of it, when all threads have stopped, the agent as well. */
 void agent_settle(struct agent *agent);

@@ -27,6 +27,10 @@ void safety_free(struct safety *safety);
  * process has ended. */
 int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, size_t n);
 
+/* After a crash of our own: all pages of the list in force get the program's own protections, as our code in the
+ * process would do it. Nothing is allocated. */
+void safety_open(struct safety *safety);
+
 /* The program's own disposition in force, from _aside() to _back(), which may be nested. Where the
  * program sees or changes it: around a thread's rt_sigaction(SIGSEGV) (aside at the entry, back at
  * the exit); around execve (SIG_IGN outlives it; back only if it fails); and where a SIGSEGV that

@@ -128,6 +128,8 @@ void space_lend(pid_t pid, pid_t tid, int *status);
 /* The end, the threads standing: first the pages are open, and breakpoints gone; when no thread has a fault of ours to come, all
  * else is put back. */
 void space_open_for_good(struct space *space);
+/* After a crash of our own, anywhere: in place of space_open_for_good(), the threads standing or not. Nothing is allocated. */
+void space_recover(struct space *space);
 void space_leave(struct space *space);
 
 /* The process has ended or runs another program: there is nothing to be put back. */

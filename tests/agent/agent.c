@@ -637,6 +637,56 @@ static void kill_test(void)
 	check(good && WIFSIGNALED(status), "killed under the agent");
 }
 
+/* The agent begins a call and somebody crashes: n reports of it (entry, exit) are taken, and one is not. */
+static bool crash_in_call(const struct agent *agent, unsigned n)
+{
+	pid_t tid = agent_tid(agent);
+	struct user_regs_struct regs;
+	int status;
+
+	if (sys_regs_get(tid, &regs))
+		return false;
+	regs.rip -= 2; /* at the instruction again */
+	regs.rax = SYS_getpid;
+	regs.orig_rax = UINT64_MAX;
+	if (sys_regs_set(tid, &regs))
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		if (sys_syscall(tid, 0) || sys_wait_stop(tid, &status))
+			return false;
+	}
+	return n == 2 || sys_syscall(tid, 0) == 0;
+}
+
+static void recover_test(void)
+{
+	struct prey prey = prey_start(prey_read);
+	struct err err = {0};
+	struct agent *agent;
+	bool good;
+	int status;
+
+	prey_await(&prey, SYS_read);
+	prey_seize(&prey, false);
+	status = prey_stop(&prey);
+	agent = agent_new(prey.pid, prey.tid, &status, DATA_SIZE, &err);
+	good = agent != NULL;
+	for (unsigned i = 0; i < 3 * rounds && good; i++) {
+		good = crash_in_call(agent, i % 3);
+		agent_recover(agent);
+		/* Nothing is left to be told. */
+		good = good && sys_wait_one(agent_tid(agent), &status) == 0 && agent_works(&prey, agent);
+	}
+	/* At an entry, which was told. */
+	good = good && crash_in_call(agent, 0) && sys_wait_stop(agent_tid(agent), &status) == 0;
+	agent_recover(agent);
+	good = good && agent_works(&prey, agent);
+	agent_free(agent);
+	prey_detach(&prey, 0);
+	good = write(prey.board->pipe[1], "x", 1) == 1 && good;
+	check(prey_end(&prey) == 0 && good, "a crash while the agent makes a call");
+}
+
 /* Run to the entry of a call. */
 static bool run_to_entry(const struct prey *prey, long call)
 {
@@ -691,6 +741,7 @@ int main(int argc, char **argv)
 	refusal_test("filtered calls", prey_filtered, NULL, "seccomp");
 	rseq_test();
 	kill_test();
+	recover_test();
 	alone_test("freed before the last thread", false, 7);
 	alone_test("freed after the last thread", true, 0);
 	printf("1..%u\n", n_tests);
