@@ -1,4 +1,5 @@
-/* killafter MICROSECONDS PID: kills a process after a time, awake all the while. To find it at any moment. */
+/* killafter [-SIGNAL] MICROSECONDS PID...: sends a signal (SIGKILL) to processes after a time, awake all the while. To find
+ * them at any moment. */
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,9 +14,12 @@ static long now_us(void)
 
 int main(int argc, char **argv)
 {
-	long end = now_us() + (argc > 1 ? atol(argv[1]) : 0);
+	int sig = argc > 1 && argv[1][0] == '-' ? atoi(argv[1] + 1) : 0, at = sig ? 2 : 1, result = 1;
+	long end = now_us() + (argc > at ? atol(argv[at]) : 0);
 
 	while (now_us() < end)
 		;
-	return argc > 2 && kill(atoi(argv[2]), SIGKILL) == 0 ? 0 : 1;
+	for (int i = at + 1; i < argc; i++)
+		result = kill(atoi(argv[i]), sig ? sig : SIGKILL) == 0 ? 0 : 1;
+	return result;
 }

@@ -1,0 +1,98 @@
+# page_rounds.sh: attach to hot threads and let go, crash, and be killed, again and again: the target lives, and its sums are
+# right. ROUNDS, CRASHES and KILLS say how often (200, 200 and 500 for the long run); WORK is what the threads of the killed
+# rounds do (page_rounds.c).
+. "$(dirname "$0")/lib.sh"
+
+rounds=${ROUNDS:-8}
+crashes=${CRASHES:-4}
+kills=${KILLS:-5}
+
+# One round of attaching and letting go, in one of four ways; false: not as it should be.
+one_round() {
+	case $(($1 % 4)) in
+	0)
+		attach -n 20 -e "$(said at)/8"
+		wait "$prof" && [ "$(field "$tmp/report" hits)" = 20 ]
+		;;
+	1)
+		attach -d 0.02 -e "$(said at)/8:w"
+		wait "$prof"
+		;;
+	*)
+		attach --stack=0 -e "$(said at)/8"
+		"$BIN/sendsig" "$([ $(($1 % 4)) -eq 2 ] && echo INT || echo TERM)" "$prof"
+		wait "$prof"
+		;;
+	esac && [ "$(field "$tmp/report" complete)" = yes ] && untraced "$target"
+}
+
+# let_go WORK: the same target all the time.
+let_go() {
+	target "$BIN/page_rounds" "$1"
+	i=0
+	bad=0
+	while [ "$i" -lt "$rounds" ] && kill -0 "$target"; do
+		if ! one_round "$i"; then
+			bad=$((bad + 1))
+			echo "# round $i: end '$(field "$tmp/report" end)', $(field "$tmp/report" hits) hits, complete $(field "$tmp/report" complete), $(tail -n 1 "$tmp/prof.err")"
+		fi
+		i=$((i + 1))
+	done
+	is "work $1: attach and let go, $rounds times" "$i, $bad bad" "$rounds, 0 bad"
+	go
+	is "work $1: it lives, and its sums are right" "$?" 7
+	echo "# sums $(said sums)"
+}
+
+# struck SIGNAL WHO N WORK: a new target each time, and WHO gets the signal at some moment of the first 30 ms. Numbers of the
+# dead in $died, of wrong sums in $wrong.
+struck() {
+	i=0
+	died=0
+	wrong=0
+	while [ "$i" -lt "$3" ]; do
+		target "$BIN/page_rounds" "$4"
+		attach -e "$(said at)/8"
+		worker=$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")
+		# shellcheck disable=SC2046
+		"$BIN/killafter" "-$1" $((i * 7919 % 30011)) $([ "$2" = all ] && echo "$prof") "$worker"
+		{ wait "$prof"; } 2>/dev/null
+		until_true let_alone
+		go
+		case $? in
+		7) ;;
+		1) wrong=$((wrong + 1)) && echo "# round $i: $(said sums)" ;;
+		*) died=$((died + 1)) && echo "# round $i: dead" ;;
+		esac
+		i=$((i + 1))
+	done
+	echo "# work $4: signal $1 to $2, $3 times: $died died, $wrong with wrong sums"
+}
+
+# Nobody traces it any more; or it has died.
+let_alone() {
+	[ ! -e "/proc/$target/status" ] || has_line "/proc/$target/status" '^State:.*Z' || untraced "$target"
+}
+
+if [ $ENGINE != page ]; then
+	skip "rounds" "of the page engine"
+	done_testing
+	exit
+fi
+let_go am
+let_go amdch
+for signal in 11 6; do
+	for work in am amdch; do
+		struck $signal worker "$crashes" $work
+		is "work $work: a crash of the worker by signal $signal, $crashes times" "$died dead, $wrong wrong" "0 dead, 0 wrong"
+	done
+done
+# What the kernel is asked for while nobody opens pages fails, so work is what makes no calls there. One in a hundred may be lost.
+for who in worker all; do
+	struck 9 $who "$kills" "${WORK:-a}"
+	[ $(((died + wrong) * 100)) -lt $((kills + 100)) ]
+	ok $? "SIGKILL of $who, $kills times: at least 99 % live, with right sums"
+done
+until_true nothing_left_over
+ok $? "no process of watchprof is left"
+done_testing
