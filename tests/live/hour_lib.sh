@@ -77,12 +77,12 @@ sockets() {
 	ls -l "/proc/$worker/fd" | grep -c ' -> socket:'
 }
 
-# Nobody is connected: the worker sees ten times a second who has gone.
+# Nobody is connected, it only listens: the worker sees ten times a second who has gone.
 closed() {
-	[ "$(sockets)" = "$first_sockets" ]
+	[ "$(sockets)" -eq 1 ]
 }
 
-# watched: the process that works, its sockets, and the start of the time. Where nothing is watched that is all.
+# watched: the process that works, and the start of the time. Where nothing is watched that is all.
 watched() {
 	worker=$(awk '/^TracerPid:/ { print $2 }' "/proc/$target/status")
 	if [ "${worker:-0}" -eq 0 ]; then
@@ -92,7 +92,6 @@ watched() {
 	fi
 	started=$(now)
 	sampled=$started
-	first_sockets=$(sockets)
 	: >"$tmp/samples"
 }
 
