@@ -571,6 +571,8 @@ static void child_settle(struct engine *engine, struct process *child, struct th
 	else
 		space_leave_child(child->space, tid, &stop);
 	thread_status_set(thread, stop);
+	if (space_pid(child->space) == child->pid)
+		page_rseq_inherit(engine, child, thread, regs.fs_base);
 	if (child->is_counted)
 		page_place(engine, child, thread);
 }

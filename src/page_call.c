@@ -309,6 +309,25 @@ void page_rseq_restore(const struct process *process, struct thread *thread)
 	thread_status_set(thread, status);
 }
 
+void page_rseq_inherit(struct engine *engine, const struct process *child, struct thread *thread, uint64_t thread_pointer)
+{
+	const struct page_thread *parent;
+	int status = thread_status(thread);
+
+	LIST_FOREACH (parent, &engine->threads, all) {
+		if (parent->pid == child->parent && parent->rseq.addr && parent->thread_pointer == thread_pointer)
+			break;
+	}
+	if (!parent)
+		return;
+	if (child->is_counted) {
+		page_thread(engine, thread)->rseq = parent->rseq;
+		return;
+	}
+	space_rseq_restore(child->space, thread_tid(thread), &status, &parent->rseq);
+	thread_status_set(thread, status);
+}
+
 /* Does it sleep in its call? */
 static bool is_asleep(pid_t tid)
 {

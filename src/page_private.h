@@ -157,6 +157,10 @@ struct thread *page_thread_stopped(const struct engine *engine, pid_t pid);
 /* A stopped thread's restartable sequences are registered again. */
 void page_rseq_restore(const struct process *process, struct thread *thread);
 
+/* A forked child would have the registration of the thread that it is a copy of, if that had not been withdrawn: it gets it, now or, where
+ * it is watched, at the end. */
+void page_rseq_inherit(struct engine *engine, const struct process *child, struct thread *thread, uint64_t thread_pointer);
+
 /* See struct engine_ops; by what rescue.h finds in the process. */
 guardian_rescue_fn page_rescue;
 

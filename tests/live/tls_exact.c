@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -166,6 +169,38 @@ static void forks(void)
 {
 	threads_run(fork_on, 1);
 	fork_on(NULL);
+}
+
+/* Does the kernel keep the thread's area of rseq(2), as it does from its registration on? */
+static bool is_registered(void)
+{
+#ifdef RSEQ_SIG
+	return __rseq_size && (int)((struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset))->cpu_id >= 0;
+#else
+	return false;
+#endif
+}
+
+/* Children, which are not watched, are as they would be. */
+static void *fork_off(void *arg)
+{
+	int status;
+	pid_t child;
+
+	for (int i = 0; i < 5; i++) {
+		add(2);
+		child = fork();
+		if (child == 0)
+			_exit(is_registered());
+		waitpid(child, &status, 0);
+		sum += WEXITSTATUS(status) + 1000L * WTERMSIG(status);
+	}
+	return arg;
+}
+
+static void sequences(void)
+{
+	threads_run(fork_off, 1);
 }
 
 /* Handlers that count, on the stack beside. */
@@ -321,7 +356,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"counters", counters}, {"births", births}, {"forks", forks}, {"signals", signals}, {"robust", robust},
+	} modes[] = {{"counters", counters}, {"births", births}, {"forks", forks}, {"sequences", sequences}, {"signals", signals}, {"robust", robust},
 		{"calls", calls}, {"leader", leader}};
 
 	say("ready");

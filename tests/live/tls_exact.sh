@@ -40,6 +40,7 @@ for access in w rw; do
 	exact "none $BIN/libtls_late.so" late_tv:w tls_late_bump 14000 --pending
 	exact forks counter:$access add_one 100
 	exact forks counter:$access add_one 400 -f
+	exact sequences counter:$access add_one 10
 	exact signals counter:$access add_one 300
 	exact robust counter:$access add_one 24
 	exact robust counter:$access add_one 48 -f
