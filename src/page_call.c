@@ -276,10 +276,16 @@ void page_call_put_off(struct thread *thread)
 	pid_t tid = thread_tid(thread);
 	uint64_t nr, args[CALL_ARGUMENTS];
 	struct user_regs_struct regs;
+	enum stop_kind kind = stop_decode(thread_status(thread)).kind;
 	int64_t result;
 	int status;
 
-	if (stop_decode(thread_status(thread)).kind != STOP_CALL ||
+	if (kind == STOP_CLONE || kind == STOP_FORK) {
+		if (sys_syscall(tid, 0) == 0 && sys_wait_stop(tid, &status) == 0)
+			thread_status_set(thread, status);
+		return;
+	}
+	if (kind != STOP_CALL ||
 		sys_call_info(tid, &nr, args, &result) != SYS_CALL_ENTRY || sys_regs_get(tid, &regs))
 		return;
 	regs.orig_rax = UINT64_MAX;

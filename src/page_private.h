@@ -96,8 +96,8 @@ void page_call_undo(struct engine *engine, struct process *process, struct threa
  * begins anew as well). False: there is none; else the registers have changed. */
 bool page_call_anew(struct user_regs_struct *regs);
 
-/* A stopped thread that stands where a call begins, if it does: it is brought before the instruction, which it runs again. Calls of
- * ours cannot be made where it stood. */
+/* Calls of ours cannot be made in a stopped thread that stands where a call begins, or in the middle of a clone or fork: it is brought
+ * before the instruction, which it runs again, or to its end. */
 void page_call_put_off(struct thread *thread);
 
 /* Nothing is left of a thread or its program: forget the call that it was in. */

@@ -328,6 +328,44 @@ static void calls(void)
 	call(NULL);
 }
 
+/* Threads that work, begin and end, until the next line; watched for some of the time. What is wrong is counted. */
+static atomic_bool is_over;
+
+static void *begin_anew(void *arg)
+{
+	add(20);
+	sum += counter != 20;
+	return arg;
+}
+
+static void *work_on(void *arg)
+{
+	pthread_t thread;
+
+	for (long n = 1; !is_over; n++) {
+		add_one();
+		sum += counter != n;
+		if (n % 50)
+			continue;
+		pthread_create(&thread, NULL, begin_anew, NULL);
+		pthread_join(thread, NULL);
+	}
+	return arg;
+}
+
+static void rounds(void)
+{
+	pthread_t thread[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, work_on, NULL);
+	say("going");
+	told(NULL);
+	is_over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+}
+
 /* The first thread ends before others do. */
 static void *outlive(void *arg)
 {
@@ -357,7 +395,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {{"counters", counters}, {"births", births}, {"forks", forks}, {"sequences", sequences}, {"signals", signals}, {"robust", robust},
-		{"calls", calls}, {"leader", leader}};
+		{"calls", calls}, {"leader", leader}, {"rounds", rounds}};
 
 	say("ready");
 	told(NULL);

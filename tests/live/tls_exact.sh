@@ -47,6 +47,21 @@ for access in w rw; do
 	exact calls counter:$access add_one 250
 	exact leader counter:$access add_one 33
 done
+# Again and again in the middle of it.
+for access in w rw; do
+	target "$BIN/tls_exact" rounds
+	tell start
+	heard going
+	got=
+	for hits in ${TLS_ROUNDS:-1 50 51 300 301 302 303 304}; do
+		attach -e counter:$access -n $hits
+		wait "$prof"
+		got="$got$(total "$tmp/report" counter:$access) "
+	done
+	is "rounds, counter:$access: as many hits as were asked for" "$got" "${TLS_ROUNDS:-1 50 51 300 301 302 303 304} "
+	go
+	is "rounds, counter:$access: it ends well" "$? $(said result)" "0 0"
+done
 # The last look at the value that is returned is a read.
 exact "none $BIN/libtls_late.so" late_tv tls_late_bump 14007 --pending
 done_testing
