@@ -281,7 +281,8 @@ HIT_PATH static bool may_call_next(const struct fault *fault)
 }
 
 /* Where nothing but the instruction pointer has changed, it alone is set. RF then is left as the fault has set it (Intel SDM
- * volume 3, 17.3.1.1, "Instruction-Breakpoint Exception Condition"): the next instruction clears it. */
+ * volume 3, 17.3.1.1, "Instruction-Breakpoint Exception Condition"): the next instruction clears it.
+ * Sandboxes that have no debug registers may refuse this request altogether. */
 HIT_PATH static int regs_put(const struct fault *fault, const struct user_regs_struct *regs)
 {
 	struct user_regs_struct former = fault->regs;
@@ -291,7 +292,7 @@ HIT_PATH static int regs_put(const struct fault *fault, const struct user_regs_s
 	if (memcmp(&former, regs, sizeof(former)) != 0 || regs->rip != fault->regs.rip + fault->outcome.length ||
 		may_call_next(fault))
 		return sys_regs_set(fault->tid, regs);
-	return sys_ip_set(fault->tid, regs->rip);
+	return sys_ip_set(fault->tid, regs->rip) == 0 ? 0 : sys_regs_set(fault->tid, regs);
 }
 
 /* Has the thread got a thread-local variable, maybe? */
