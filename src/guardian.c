@@ -72,10 +72,16 @@ static bool guard_listen(struct guard *guard)
 /* The worker has gone without a farewell. Its wait status may come to light meanwhile. */
 static void guard_rescue(struct guard *guard, int *status)
 {
+	sigset_t set;
+
 	sys_ticks(TICK_NS);
 	while (guard->n_guarded > 0)
 		guard->rescue(guard->guarded[--guard->n_guarded], guard->worker, status);
 	sys_ticks(0);
+	/* Whoever waits for threads lets it through (sys_tell()). Then the worker's end would not be told. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 /* End as the worker ended. */
