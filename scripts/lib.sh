@@ -46,15 +46,15 @@ apt_test="libcmocka-dev clang libclang-rt-dev llvm gdb jq tmux screen python3 pr
 	dpkg-dev debhelper lintian debootstrap clang-tidy
 	qemu-system-x86 busybox-static cpio bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso
 	python3-jsonschema chromium
-	redis-server python3.11 libc6-dbg libdebuginfod1 python3.11-dbg libkrb5-dbg dwz golang-go rustc g++ musl-tools"
+	redis-server sqlite3 python3.11 libc6-dbg libdebuginfod1 python3.11-dbg libkrb5-dbg dwz golang-go rustc g++ musl-tools"
 # npm has no package of its own where node is not Debian's.
 command -v npm >/dev/null || apt_test="$apt_test nodejs npm"
 dnf_build="gcc make autoconf automake pkgconf-pkg-config elfutils-devel libunwind-devel ncurses-devel
 	json-c-devel binutils-devel zydis-devel protobuf-c-devel protobuf-c-compiler zlib-devel"
-dnf_test="python3-jsonschema chromium nodejs-npm libcmocka-devel clang llvm gdb jq tmux screen python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
+dnf_test="python3-jsonschema chromium nodejs-npm libcmocka-devel sqlite clang llvm gdb jq tmux screen python3 procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio
 	bochs xorriso syslinux redis glibc-static musl-gcc"
 pacman_build="gcc make autoconf automake pkgconf libelf libunwind ncurses json-c binutils zydis protobuf-c zlib"
-pacman_test="python-jsonschema chromium npm cmocka clang llvm gdb jq tmux screen python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
+pacman_test="python-jsonschema chromium npm cmocka sqlite clang llvm gdb jq tmux screen python procps-ng util-linux mandoc xz qemu-system-x86 busybox cpio bochs
 	libisoburn syslinux redis"
 zypper_build="gcc make autoconf automake pkgconf libdw-devel libunwind-devel ncurses-devel libjson-c-devel
 	binutils-devel libZydis-devel libprotobuf-c-devel protobuf-c zlib-devel"
