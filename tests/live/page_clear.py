@@ -48,7 +48,7 @@ def writable(command):
         if fields[-1] == "[stack]":
             start = end - 8 * PAGE
         # Of a large one the part that is most likely in use.
-        pages.append([at for at in range(start, min(end, start + 64 * PAGE), PAGE)])
+        pages.append([at for at in range(start, min(end, start + 512 * PAGE), PAGE)])
     return pages
 
 
