@@ -41,14 +41,16 @@ static void text_about(
 
 static void text_module(struct trace_bytes *out, const char *path, const char *build_id)
 {
-	char *escaped = text_escaped(path);
+	/* Where a trace is decoded, the build id is a text like any other. */
+	char *name = text_escaped(path), *id = text_escaped(build_id ? build_id : "-");
 
 	bytes_text(out, "# module\t");
-	bytes_text(out, escaped);
+	bytes_text(out, name);
 	bytes_text(out, "\t");
-	bytes_text(out, build_id ? build_id : "-");
+	bytes_text(out, id);
 	bytes_text(out, "\n");
-	free(escaped);
+	free(id);
+	free(name);
 }
 
 static void text_watch(struct trace_bytes *out, const struct trace_tables *tables, unsigned number)

@@ -290,6 +290,30 @@ static void test_later_version(void **state)
 	free(binary);
 }
 
+/* A build id that no linker made does not reach the terminal as it is. */
+static void test_hostile_build_id(void **state)
+{
+	static const char part[] = "M\x09\x02/x\x05\x1b[2Jz";
+	size_t len;
+	char *binary = traced(TRACE_BINARY, false, 3, &len), *more = mem_new(len + sizeof(part), 1), *text;
+	size_t end = len, part_len = sizeof(part) - 1;
+	struct err err;
+	int result;
+
+	(void)state;
+	while (binary[end - 1] != 'E' || memcmp(binary + end + 1, "\x80\x80\x00", 3) != 0)
+		end--;
+	memcpy(more, binary, end - 1);
+	memcpy(more + end - 1, part, part_len);
+	memcpy(more + end - 1 + part_len, binary + end - 1, len - end + 1);
+	text = decoded(more, len + part_len, TRACE_TEXT, &result, &err);
+	assert_int_equal(result, 0);
+	assert_non_null(strstr(text, "# module\t/x\t\\x1b[2Jz\n"));
+	free(text);
+	free(more);
+	free(binary);
+}
+
 /* Traces of before had no processor, which is what the record of a hit ends with. */
 static void test_earlier_version(void **state)
 {
@@ -628,6 +652,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_hostile_build_id),
 		cmocka_unit_test(test_later_version),
 		cmocka_unit_test(test_earlier_version),
 		cmocka_unit_test(test_owner),
