@@ -115,19 +115,19 @@ static int number_parse(const char *watch, const char *text, struct filter *filt
 static int filter_parse(const char *watch, const char *text, struct filter *filter, struct err *err)
 {
 	size_t len = strcspn(text, "=!<>");
+	const char *rest = text + len;
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strlen(words[i].word) != len || strncmp(words[i].word, text, len) != 0)
 			continue;
 		*filter = (struct filter){.kind = words[i].kind};
-		text += len;
 		if (words[i].has_number)
-			return number_parse(watch, text, filter, err);
-		if (!words[i].has_pattern && !*text)
+			return number_parse(watch, rest, filter, err);
+		if (!words[i].has_pattern && !*rest)
 			return 0;
-		if (!words[i].has_pattern || text[0] != '=' || !text[1])
+		if (!words[i].has_pattern || rest[0] != '=' || !rest[1])
 			break;
-		filter->pattern = text_copy(text + 1);
+		filter->pattern = text_copy(rest + 1);
 		return 0;
 	}
 	return err_set(err, "%s: bad filter '%s': use changed, new==N, old!=N (also <, <=, >, >=), "

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -210,6 +211,23 @@ static void test_refused(void **state)
 	}
 }
 
+/* The message has the filter as it was typed. */
+static void test_refused_is_quoted(void **state)
+{
+	static const char *const texts[] = {"changed=1", "thread", "thread=", "func!=a", "changes"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		char *quoted = text_format("v:w: bad filter '%s':", texts[i]);
+		struct filters filters;
+		struct err err = {0};
+
+		assert_int_equal(filters_parse("v:w", texts[i], &filters, &err), -1);
+		assert_int_equal(strncmp(err.text, quoted, strlen(quoted)), 0);
+		free(quoted);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -218,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_is_quoted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
