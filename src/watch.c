@@ -29,24 +29,6 @@ const char *access_name(enum watch_access access)
 	return "?";
 }
 
-/* The comma behind an access, or NULL. Filters may have colons of their own. */
-static char *filters_find(char *expr)
-{
-	for (size_t i = 0; i < ARRAY_LEN(access_forms); i++) {
-		size_t len = strlen(access_forms[i].form);
-		char *colon = expr;
-
-		while ((colon = strchr(colon, ':'))) {
-			bool is_single = (colon == expr || colon[-1] != ':');
-
-			colon++;
-			if (is_single && strncmp(colon, access_forms[i].form, len) == 0 && colon[len] == ',')
-				return colon + len;
-		}
-	}
-	return NULL;
-}
-
 bool watch_is_operator(const char *expr, const char *at)
 {
 	return at - expr >= 8 && strncmp(at - 8, "operator", 8) == 0;
@@ -73,7 +55,8 @@ static int access_parse(const char *text, const char *form, struct watch *watch,
 /* Cut `:ACCESS` off the end of expr. A colon that belongs to a `::` is part of a name. */
 static int access_cut(const char *text, char *expr, struct watch *watch, struct err *err)
 {
-	char *colon, *comma = filters_find(expr);
+	/* Filters may have colons of their own. */
+	char *colon, *comma = strchr(expr + watch_stem(expr), ',');
 
 	watch->access = ACCESS_READ_WRITE;
 	if (comma) {

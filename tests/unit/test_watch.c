@@ -512,6 +512,8 @@ static void test_filters(void **state)
 		{"v:rw,thread=worker*,func=parse_*", "v", RW, 2},
 		{"v:w,func=ns::f", "v", W, 1},
 		{"ns::v:rw,func=a::b::c", "ns::v", RW, 1},
+		{"v:w,thread=a:rw,changed", "v", W, 2},
+		{"m<int, int>::v:w,changed", "m<int, int>::v", W, 1},
 		{"v:w", "v", W, 0},
 	};
 
