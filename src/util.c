@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -212,6 +213,14 @@ char *text_escaped(const char *text)
 	return escaped;
 }
 
+/* As execvp(3) does, a directory is passed over, though it may be searched. */
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 char *path_search(const char *command)
 {
 	const char *path = getenv("PATH");
@@ -223,7 +232,7 @@ char *path_search(const char *command)
 
 		len = strcspn(path, ":");
 		found = text_format("%.*s/%s", len ? (int)len : 1, len ? path : ".", command);
-		if (access(found, X_OK) == 0)
+		if (is_program(found))
 			return found;
 		free(found);
 	}

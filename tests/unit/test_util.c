@@ -371,6 +371,9 @@ static void test_path_search(void **state)
 	free(found);
 	assert_null(path_search("no-such-command"));
 	assert_null(path_search(""));
+	/* A directory of that name comes first, and is no command. */
+	setenv("PATH", "/:/usr/bin", 1);
+	assert_null(path_search("bin"));
 	unsetenv("PATH");
 	assert_null(path_search("sh"));
 	setenv("PATH", old, 1);
