@@ -35,7 +35,7 @@ void insn_cache_free(struct insn_cache *cache)
 	free(cache);
 }
 
-/* The instruction that ends at ip, from the nearest boundary from which one does. */
+/* The instruction that ends at ip, from the first boundary within reach from which one does. */
 static void before_find(uint64_t ip, const struct insn_source *source, struct insn *out)
 {
 	unsigned char *bytes;
@@ -44,10 +44,8 @@ static void before_find(uint64_t ip, const struct insn_source *source, struct in
 
 	out->length = 0;
 	for (unsigned i = 0; i < BOUNDS_MAX && !is_met && source->boundary(source->context, ip, i, &start); i++) {
-		if (start >= ip)
+		if (start >= ip || ip - start > REACH_MAX)
 			continue;
-		if (ip - start > REACH_MAX)
-			return;
 		bytes = mem_new(ip - start, 1);
 		is_met = source->read(source->context, start, bytes, ip - start) == ip - start &&
 			insn_before(bytes, start, ip, out);

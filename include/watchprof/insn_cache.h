@@ -9,8 +9,9 @@
 struct insn_source {
 	void *context;
 
-	/* The nth nearest (from 0) address at or before ip at which an instruction is known to begin: a
-	 * line of the line table, a jump target, the start of the function. False: there is none further. */
+	/* The nth (from 0, the surest first) address at or before ip at which an instruction is known to begin: the
+	 * start of the function, a line of the line table. One that is not before ip is passed over. False: there is
+	 * none further. */
 	bool (*boundary)(void *context, uint64_t ip, unsigned nth, uint64_t *start);
 
 	/* Copy code. Returns the bytes copied from addr on, which may be fewer. */

@@ -342,7 +342,7 @@ static struct code {
 	unsigned n_bounds, n_asked;
 } code;
 
-#define CODE	0x1000
+#define CODE	0x400000
 #define CODE_IP (CODE + 16)
 
 static bool code_boundary(void *context, uint64_t ip, unsigned nth, uint64_t *start)
@@ -389,6 +389,21 @@ static void test_cache_once(void **state)
 	insn_cache_free(cache);
 	cache = insn_cache_new();
 	insn_cache_find(cache, CODE_IP, &source);
+	assert_int_equal(code.n_asked, 2);
+	insn_cache_free(cache);
+}
+
+/* The start of a function of megabytes is too far away; a boundary behind it is not. */
+static void test_cache_far_boundary(void **state)
+{
+	struct insn_cache *cache = insn_cache_new();
+
+	(void)state;
+	code_reset();
+	code.bounds[0] = CODE_IP - (2U << 20);
+	code.bounds[1] = CODE;
+	code.n_bounds = 2;
+	assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->before.length, 3);
 	assert_int_equal(code.n_asked, 2);
 	insn_cache_free(cache);
 }
@@ -506,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_vectors_short),
 		cmocka_unit_test(test_cache_once),
+		cmocka_unit_test(test_cache_far_boundary),
 		cmocka_unit_test(test_cache_changed_code),
 		cmocka_unit_test(test_cache_boundaries),
 		cmocka_unit_test(test_cache_bounded),
