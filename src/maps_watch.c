@@ -19,24 +19,16 @@ struct maps_watch {
 	uint64_t digest;
 };
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
-static uint64_t digest_add(uint64_t digest, const unsigned char *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		digest = (digest ^ bytes[i]) * 0x100000001b3ULL;
-	return digest;
-}
-
 /* The digest of the list as it is now; 0: there is none any more. */
 static uint64_t list_digest(const struct maps_watch *watch)
 {
-	uint64_t digest = 0xcbf29ce484222325ULL;
+	uint64_t digest = 0;
 	unsigned char bytes[CHUNK];
 	off_t at = 0;
 	ssize_t n;
 
 	while ((n = pread(watch->fd, bytes, sizeof(bytes), at)) > 0) {
-		digest = digest_add(digest, bytes, (size_t)n);
+		digest = hash_bytes(digest, bytes, (size_t)n);
 		at += n;
 	}
 	return at > 0 ? digest : 0;
