@@ -1,5 +1,5 @@
 /* trap_mask.c owns what is asked about a thread's SIGTRAP, and the repair of signal masks after hits. It
- * asks the kernel only where there may be something to repair. */
+ * asks the kernel for the mask at each hit, and writes it only where there is something to repair. */
 #include "watchprof/trap_mask.h"
 
 #include "watchprof/procfs.h"

@@ -9,6 +9,7 @@
 #include "watchprof/err.h"
 #include "watchprof/watch.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DR_SLOTS      4
@@ -59,10 +60,7 @@ static inline uint64_t dr_watches_hit(const struct dr_image *image, uint64_t dr6
 	return watches;
 }
 
-/* The bytes of a watch for data, put together from its slots. False: the image has none. */
-bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len);
-
-/* Those that are hit if the access was of their kind. */
+/* The watches that are hit by it if the access was of their kind. */
 static inline uint64_t dr_watches_possible(const struct dr_image *image, uint64_t dr6)
 {
 	uint64_t watches = 0;
@@ -73,6 +71,9 @@ static inline uint64_t dr_watches_possible(const struct dr_image *image, uint64_
 	}
 	return watches;
 }
+
+/* The bytes of a watch for data, put together from its slots. False: the image has none. */
+bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len);
 
 /* The access of the first slot (lowest) in dr6; 0 if none. */
 enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6);

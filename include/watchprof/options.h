@@ -24,7 +24,7 @@ struct options {
 	size_t n_watches;
 	pid_t pid;	/* thread group to attach to; 0: launch */
 	char **command; /* NULL-terminated, points into argv; NULL: attach */
-	char *command_line; /* all of argv, quoted by blanks, for the report */
+	char *command_line; /* all of argv with blanks between, for the report */
 	bool is_pending;  /* after an attach, too, a name that is unknown waits for a library */
 	bool is_followed; /* watch forked children, too */
 	bool report;	/* no screen even on a terminal */

@@ -1,6 +1,6 @@
 /* sys: every request to the kernel that concerns a tracee, as typed functions. The one
  * place that calls ptrace, waitpid and process_vm_readv; tests put a scripted
- * twin (tests/unit/fake_sys.c) in its place.
+ * twin (tests/unit/fake_calls.c) in its place.
  *
  * Results are 0 (or a count) or a negative errno. -ESRCH means that the thread has
  * vanished or is not stopped: that is no failure, the next wait tells. */
@@ -121,8 +121,8 @@ int sys_rseq_get(pid_t tid, struct sys_rseq *out);
 
 /* Fork a child that is seized (with_children as for sys_seize) and stands before execvp(argv), with the given
  * signal mask; with input_fd >= 0 it reads from there, with output_fd >= 0 it writes there, errors as well.
- * sys_launch_go() lets it exec; then *exec_errno is 0, or the errno of the exec
- * that failed (the child has then ended by itself). */
+ * sys_launch_go() lets it exec; sys_launch_result() then tells how that went. Where the exec failed, the child
+ * ends by itself. */
 struct launch {
 	pid_t pid;
 	int go_fd, result_fd;
@@ -133,10 +133,10 @@ int sys_launch(char *const *argv, const sigset_t *mask, int input_fd, int output
 /* Release the child. It runs to its exec, which sys_wait() reports. */
 void sys_launch_go(struct launch *launch);
 
-/* After the child's exec stop or end: how the exec went; closes the descriptors. */
+/* After the child's exec stop or end: 0, or the negative errno of the exec that failed. Closes the descriptor. */
 int sys_launch_result(struct launch *launch);
 
-/* Give up a launch at any point: end the child if it has not run, reap it. */
+/* Send a signal to a process (kill(2)). One that has ended already is no failure. */
 void sys_kill(pid_t pid, int sig);
 
 /* Do two processes have the same memory (vfork)? */

@@ -10,7 +10,7 @@
 
 /* What is known of one thread. Zero: nothing yet. */
 struct trap_mask {
-	uint64_t others;  /* the other blocked signals, when last seen with SIGTRAP blocked */
+	uint64_t others;  /* the other blocked signals, when the mask was last seen */
 	bool is_known;
 	bool is_blocking; /* the thread has SIGTRAP blocked, so far as is known */
 };
@@ -20,8 +20,8 @@ struct trap_mask {
 void trap_mask_note(pid_t tid, struct trap_mask *mask);
 
 /* For a thread at the stop of a hit: put SIGTRAP back into its mask if it was there. That is known
- * of threads noted before; of others it is assumed where everything else is blocked
- * (sigfillset), looked at on the 1st, 2nd, 4th, ... hit. True if it was put back. */
+ * of threads noted before, as long as their mask is the same; of others it is assumed where everything
+ * else is blocked (sigfillset). True if it was put back. */
 bool trap_mask_restore(pid_t tid, struct trap_mask *mask);
 
 /* Is a SIGTRAP still to come, for a stopped thread whose DR6 tells of a hit? One that a tracer was told of

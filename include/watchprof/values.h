@@ -33,7 +33,7 @@ struct value_event {
 
 /* What is known of the values of one watch, in all processes together. */
 struct value_stats {
-	struct value current; /* after the last hit of the first process that had one */
+	struct value current; /* after the last hit that had a value, in whichever process or thread */
 	uint64_t writes;      /* hits that wrote for certain, whose new value is known */
 	uint64_t changed;     /* of these: the value was another one before */
 	uint64_t silent;      /* it was the same; writes - changed - silent: not known */
