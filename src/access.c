@@ -70,18 +70,13 @@ HIT_PATH static const struct insn_place *place_find(struct accesses *accesses, u
 	return insn_cache_find(accesses->cache, ip, &source);
 }
 
-HIT_PATH bool access_is_entry(struct accesses *accesses, uint64_t ip)
-{
-	return unwind_is_entry(accesses->unwinder, ip);
-}
-
 HIT_PATH bool access_shoot_plain(struct accesses *accesses, const struct user_regs_struct *regs, uint64_t addr, uint64_t len,
 	struct access_shot *out)
 {
 	out->regs = regs;
 	out->has_vectors = false;
 	out->place = *place_find(accesses, regs->rip);
-	out->place.is_entry = access_is_entry(accesses, regs->rip);
+	out->place.is_entry = unwind_is_entry(accesses->unwinder, regs->rip);
 	return insn_is_plain(&out->place, addr, len);
 }
 
@@ -97,7 +92,7 @@ void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_s
 {
 	out->regs = regs;
 	out->place = *place_find(accesses, regs->rip);
-	out->place.is_entry = access_is_entry(accesses, regs->rip);
+	out->place.is_entry = unwind_is_entry(accesses->unwinder, regs->rip);
 	if (out->place.is_entry && back)
 		out->place.caller = place_find(accesses, back)->before;
 	out->has_vectors = (insn_needs_vectors(&out->place.before) || insn_needs_vectors(&out->place.at)) &&

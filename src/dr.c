@@ -205,12 +205,3 @@ HIT_PATH bool dr_watch_range(const struct dr_image *image, unsigned watch, uint6
 	*len = end > start ? end - start : 0;
 	return end > start;
 }
-
-enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6)
-{
-	for (unsigned s = 0; s < image->n_slots; s++) {
-		if (dr6 & 1ULL << s)
-			return image->slot[s].access;
-	}
-	return 0;
-}

@@ -43,9 +43,6 @@ void access_shoot(struct accesses *accesses, pid_t tid, const struct user_regs_s
 bool access_shoot_plain(struct accesses *accesses, const struct user_regs_struct *regs, uint64_t addr, uint64_t len,
 	struct access_shot *out);
 
-/* Is the instruction pointer at the first instruction of a function, so that back is needed? */
-bool access_is_entry(struct accesses *accesses, uint64_t ip);
-
 /* Set watches, kind and kinds of a hit from the slots of dr that are in dr6, for the watches that are in counted.
  * A watch is left out where the access was not of its kind, and put in where the
  * instruction touched it though the processor did not say so (QEMU names one slot of several). shot may be

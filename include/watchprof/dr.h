@@ -75,9 +75,6 @@ static inline uint64_t dr_watches_possible(const struct dr_image *image, uint64_
 /* The bytes of a watch for data, put together from its slots. False: the image has none. */
 bool dr_watch_range(const struct dr_image *image, unsigned watch, uint64_t *addr, uint64_t *len);
 
-/* The access of the first slot (lowest) in dr6; 0 if none. */
-enum watch_access dr_access_hit(const struct dr_image *image, uint64_t dr6);
-
 /* The DR6 bits of the slots with this access. */
 static inline uint64_t dr_slots_of(const struct dr_image *image, enum watch_access access)
 {
