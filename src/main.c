@@ -3,6 +3,7 @@
 #include "config.h"
 #include "watchprof/engine.h"
 #include "watchprof/frontend.h"
+#include "watchprof/message.h"
 #include "watchprof/options.h"
 #include "watchprof/screen.h"
 #include "watchprof/procfs.h"
@@ -113,11 +114,8 @@ static int list_vars(const struct options *options, struct err *err)
 		return -1;
 	symbols_fetch(symbols);
 	result = list_write(options, symbols, err);
-	while ((warning = symbols_warning(symbols)) && options->verbosity >= 0) {
-		fputs("watchprof: warning: ", stderr);
-		text_escape(stderr, warning);
-		fputc('\n', stderr);
-	}
+	while ((warning = symbols_warning(symbols)) && options->verbosity >= 0)
+		message_write(stderr, "warning: ", warning);
 	symbols_free(symbols);
 	symbols_source_fini(&source);
 	return result;
@@ -185,7 +183,7 @@ int main(int argc, char **argv)
 		result = session_run(&options, engine_choose(&options), frontend, &mask, &status, &err);
 	}
 	if (result) {
-		fprintf(stderr, "watchprof: %s\n", err.text);
+		message_write(stderr, "", err.text);
 		status = err.status;
 	}
 	options_fini(&options);

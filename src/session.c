@@ -6,6 +6,7 @@
 #include "watchprof/attach_error.h"
 #include "watchprof/control.h"
 #include "watchprof/control_socket.h"
+#include "watchprof/message.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -54,20 +55,22 @@ void session_warn(struct session *session, char *text)
 		mem_resize(session->warnings, session->n_warnings + 1, sizeof(*session->warnings));
 	session->warnings[session->n_warnings++] = text;
 	if (session->options->verbosity >= 0 && session->frontend_ops == &frontend_quiet)
-		fprintf(stderr, "watchprof: warning: %s\n", text);
+		message_write(stderr, "warning: ", text);
 }
 
 void session_say(const struct session *session, const char *format, ...)
 {
 	va_list args;
+	char *text;
 
 	if (session->options->verbosity <= 0 || session->frontend_ops != &frontend_quiet)
 		return;
-	fputs("watchprof: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		die("out of memory");
 	va_end(args);
-	fputc('\n', stderr);
+	message_write(stderr, "", text);
+	free(text);
 }
 
 static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, struct loc *out)

@@ -255,7 +255,7 @@ static void take_warnings(struct session *session, struct session_image *image)
 	const char *warning;
 
 	while ((warning = symbols_warning(image->symbols)))
-		session_warn(session, text_escaped(warning));
+		session_warn(session, text_copy(warning));
 }
 
 /* Can a watch that was found be watched, with its filters? */

@@ -155,7 +155,8 @@ uint64_t session_filter(struct session *session, const struct hit *hit);
 /* Warn once where nearly all stops are at neighbours of what is watched. */
 void session_check_cost(struct session *session);
 
-/* Remember a warning for the report, and tell it now. Takes ownership of text. */
+/* Remember a warning for the report, and tell it now. Takes ownership of text, which is not escaped: reports and screens
+ * do that. */
 void session_warn(struct session *session, char *text);
 
 /* A line on stderr where -v asks for it. */

@@ -39,6 +39,10 @@ is "ambiguous: it says so first" "$(echo "$message" | sed -n '1s/;.*//p')" \
 is "ambiguous: both candidates with their files" "$(echo "$message" | sed -n 's/.*, \([^ ]*twins_[ab].c:[0-9]*\), in .*/\1/p' |
 	sed 's|.*/||' | sort | tr '\n' ' ')" "twins_a.c:2 twins_b.c:2 "
 
+# A name of the target's is no order to the terminal.
+refused "a program with a control character in its name" 127 "watchprof: $tmp/a\\\\x1b\\[2Jb: command not found" \
+	-e v -- "$tmp/$(printf 'a\033[2Jb')"
+
 target "$BIN/two" wait
 launch -e conter:w -p "$target"
 is "unknown name: status" "$status" 125

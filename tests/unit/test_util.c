@@ -1,5 +1,6 @@
 /* test_util.c checks what libc does not have: escaping and UTF-8 against RFC 3629, byte by
  * byte; the emergency exit, in children that may die; allocation, hashing and the clock. */
+#include "watchprof/message.h"
 #include "watchprof/util.h"
 
 #include "unit_help.h"
@@ -199,6 +200,32 @@ static void test_escape_random(void **state)
 	}
 }
 
+/* What a target may have called its file or its variables never reaches a terminal as it is; lines stay lines. */
+static void test_message(void **state)
+{
+	static const struct {
+		const char *kind, *text, *expected;
+	} cases[] = {
+		{"", "plain", "watchprof: plain\n"},
+		{"", "", "watchprof: \n"},
+		{"warning: ", "a \033[2Jb", "watchprof: warning: a \\x1b[2Jb\n"},
+		{"", "two match:\n  a\tb\n  \302\233c", "watchprof: two match:\n  a\\tb\n  \\xc2\\x9bc\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *out = open_memstream(&text, &len);
+
+		assert_non_null(out);
+		message_write(out, cases[i].kind, cases[i].text);
+		assert_int_equal(fclose(out), 0);
+		assert_string_equal(text, cases[i].expected);
+		free(text);
+	}
+}
+
 static void hook_say(void *context)
 {
 	fputs(context, stderr);
@@ -386,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_escape_every_byte),
 		cmocka_unit_test(test_escape_texts),
 		cmocka_unit_test(test_escape_random),
+		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_utf8_sequence),
 		cmocka_unit_test(test_utf8_at_the_end),
 		cmocka_unit_test(test_die),
