@@ -28,7 +28,7 @@ struct call_bounce {
 	enum bounce_result how; /* what was said of the last call */
 	bool is_under_way;      /* it runs on scratch copies */
 	bool is_kept;           /* restart_syscall would go on with it */
-	uint64_t nr, args[CALL_ARGUMENTS];
+	uint64_t args[CALL_ARGUMENTS];
 	enum call_class class;
 	bool may_block, looks_once;
 	size_t n, n_regions;
@@ -235,18 +235,13 @@ static void args_point(const struct call_bounce *bounce, uint64_t *args)
 	}
 }
 
-/* Mark the regions that are shut. False: none is. */
-static bool regions_mark(struct call_bounce *bounce, const struct bounce_memory *memory)
+/* Mark the regions that are shut. */
+static void regions_mark(struct call_bounce *bounce, const struct bounce_memory *memory)
 {
-	bool is_any = false;
-
 	for (size_t i = 0; i < bounce->n; i++) {
-		if (!piece_is_shut(memory, &bounce->pieces[i]))
-			continue;
-		bounce->regions[bounce->region_of[i]].is_moved = true;
-		is_any = true;
+		if (piece_is_shut(memory, &bounce->pieces[i]))
+			bounce->regions[bounce->region_of[i]].is_moved = true;
 	}
-	return is_any;
 }
 
 static bool plan_touches_shut(const struct call_plan *plan, const struct bounce_memory *memory)
@@ -308,7 +303,6 @@ enum bounce_result call_bounce_enter(struct call_bounce *bounce, struct call_pla
 	if (plan->nr == CALL_RESTART && bounce->is_kept)
 		return restart_enter(bounce, plan, args);
 	bounce->is_kept = false;
-	bounce->nr = plan->nr;
 	bounce->class = plan->class;
 	bounce->may_block = plan->may_block;
 	bounce->looks_once = plan->looks_once;
@@ -425,9 +419,4 @@ void call_bounce_cancel(struct call_bounce *bounce, uint64_t args[CALL_ARGUMENTS
 	if (bounce->is_under_way && args)
 		memcpy(args, bounce->args, sizeof(bounce->args));
 	bounce->is_under_way = bounce->is_kept = false;
-}
-
-uint64_t call_bounce_number(const struct call_bounce *bounce)
-{
-	return bounce->nr;
 }

@@ -710,26 +710,3 @@ uint64_t call_written(const struct call_piece *piece, int64_t result, uint64_t v
 		return part_of(value, piece->before, piece->len);
 	return piece->len;
 }
-
-unsigned call_watched(const struct call_plan *plan, const struct call_memory *memory,
-	int64_t result, uint64_t addr, uint64_t len)
-{
-	unsigned done = 0;
-
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct call_piece *piece = &plan->pieces[i];
-		uint64_t value = 0, written;
-
-		if (piece->direction & CALL_MAPPED || piece->addr >= addr + len ||
-			addr >= piece->addr + piece->len)
-			continue;
-		if (piece->value_size &&
-			!memory->read(memory->context, piece->value_at, &value, piece->value_size))
-			value = 0;
-		written = call_written(piece, result, value);
-		done |= piece->direction & CALL_IN;
-		if (piece->addr < addr + len && addr < piece->addr + written)
-			done |= CALL_OUT;
-	}
-	return done;
-}

@@ -2,6 +2,7 @@
  * that. It knows no call but as a number, and never waits for another thread than its own. */
 #include "watchprof/inject.h"
 
+#include "watchprof/call_table.h"
 #include "watchprof/procfs.h"
 #include "watchprof/stop.h"
 #include "watchprof/sys.h"
@@ -16,8 +17,6 @@
 
 #define SYSCALL_STOP     (SIGTRAP | 0x80)
 #define RESTARTS_MAX     100
-#define ERESTARTSYS      512
-#define ERESTART_RESTART 516
 #define SIGSYS_SECCOMP                                                                             \
 	1 /* si_code of a SIGSYS by a filter; 2: by user dispatch (asm-generic/siginfo.h) */
 #define SIGSYS_DISPATCH 2
@@ -155,8 +154,7 @@ int inject_call(struct inject *inject, long nr, const uint64_t args[6], int64_t 
 	do {
 		inject->born = 0;
 		failure = call_once(inject, nr, args, result);
-	} while (!failure && *result <= -ERESTARTSYS && *result >= -ERESTART_RESTART &&
-		 ++n < RESTARTS_MAX);
+	} while (!failure && call_is_restarted(*result) && ++n < RESTARTS_MAX);
 	return failure;
 }
 

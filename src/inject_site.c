@@ -6,6 +6,7 @@
  * ever been, and made zero again. */
 #include "watchprof/inject_site.h"
 
+#include "watchprof/call_table.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
@@ -186,9 +187,7 @@ static void context_fill(struct sigcontext *context, const struct user_regs_stru
 /* A call that is to be started again is: with its first timeout, where it has one. */
 static void context_restart(struct sigcontext *context, const struct user_regs_struct *regs)
 {
-	long result = (long)regs->rax;
-
-	if ((long)regs->orig_rax < 0 || result > -512 || result < -516)
+	if ((long)regs->orig_rax < 0 || !call_is_restarted((int64_t)regs->rax))
 		return;
 	context->rax = regs->orig_rax;
 	context->rip -= 2;

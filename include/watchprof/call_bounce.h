@@ -65,7 +65,4 @@ void call_bounce_cancel(struct call_bounce *bounce, uint64_t args[CALL_ARGUMENTS
  * has first to be made to begin the call anew, by its number. */
 bool call_bounce_is_busy(const struct call_bounce *bounce);
 
-/* The number of the last call that came to its entry; restart_syscall is none. */
-uint64_t call_bounce_number(const struct call_bounce *bounce);
-
 #endif

@@ -103,9 +103,4 @@ bool call_is_restarted(int64_t result);
  * stands at value_at now (BACK_VALUE). */
 uint64_t call_written(const struct call_piece *piece, int64_t result, uint64_t value);
 
-/* What the call did to the len bytes at addr: a set of CALL_IN, CALL_OUT, as far as the pieces tell. memory
- * is that after the call. */
-unsigned call_watched(const struct call_plan *plan, const struct call_memory *memory, int64_t result,
-	uint64_t addr, uint64_t len);
-
 #endif

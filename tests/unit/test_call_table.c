@@ -703,29 +703,6 @@ static void test_written(void **state)
 	assert_true(call_is_error(-1) && call_is_error(-4095) && !call_is_error(-4096) && !call_is_error(0));
 }
 
-/* What the kernel did to some bytes. */
-static void test_watched(void **state)
-{
-	struct call_plan *plan = mem_new(1, sizeof(*plan));
-	unsigned char *pages = pages_new();
-	struct call_memory memory = {.context = pages, .read = pages_read};
-
-	(void)state;
-	plan_make(pages, "read", (uint64_t[6]){3, A, 100}, plan);
-	assert_int_equal(call_watched(plan, &memory, 50, A + 49, 8), CALL_OUT);
-	assert_int_equal(call_watched(plan, &memory, 50, A + 50, 8), 0);
-	assert_int_equal(call_watched(plan, &memory, -4, A, 8), 0);
-	plan_make(pages, "write", (uint64_t[6]){3, A, 100}, plan);
-	assert_int_equal(call_watched(plan, &memory, 50, A + 96, 8), CALL_IN);
-	assert_int_equal(call_watched(plan, &memory, 50, A + 100, 8), 0);
-	plan_make(pages, "getsockname", (uint64_t[6]){3, A, L}, plan);
-	assert_int_equal(call_watched(plan, &memory, 0, A + 15, 8), CALL_OUT);
-	put(pages, L, 15);
-	assert_int_equal(call_watched(plan, &memory, 0, A + 15, 8), 0);
-	free(pages);
-	free(plan);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -736,7 +713,6 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_bad_memory),
 		cmocka_unit_test(test_written),
-		cmocka_unit_test(test_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
