@@ -1,4 +1,4 @@
-# lib.sh: what scripts/demo and scripts/check share: packages and the build. Quiet about what
+# lib.sh: what the scripts beside it share: packages and the build. Quiet about what
 # goes well: the output of each step is kept and shown only if the step fails.
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${WATCHPROF_BUILD:-$top/build}

@@ -273,7 +273,7 @@ static const char *sort_name(enum sort sort)
 	return names[sort];
 }
 
-/* The column that is sorted by has a mark. */
+/* The column that is sorted by has a mark where the order is reversed. */
 static void heading_draw(const struct model *model, struct canvas *canvas, const struct layout *layout)
 {
 	const struct view *view = model->view;

@@ -1,5 +1,5 @@
-/* symbols: names of a process's variables and code. Reads files, and memory only for the vdso; never
- * needs a stopped process. */
+/* symbols: names of a process's variables and code. Reads files, and memory of the process: the dynamic linker's lists,
+ * pointers in expressions, code. Never writes any, and never needs a stopped process. */
 #ifndef WATCHPROF_SYMBOLS_H
 #define WATCHPROF_SYMBOLS_H
 
@@ -54,12 +54,12 @@ void symbols_refresh(struct symbols *symbols);
 enum resolve_result {
 	RESOLVE_FOUND,
 	RESOLVE_UNKNOWN, /* no module loaded now has the name; err tells, with near misses */
-	RESOLVE_REFUSED, /* ambiguous, thread-local, without a size, ...; err tells */
+	RESOLVE_REFUSED, /* ambiguous, optimised away, without a size, ...; err tells */
 };
 
 /* Find what a watch means in this process, as it is now: pointers are followed through its memory.
- * On RESOLVE_FOUND *span is where, and *object describes it for the report (owned by the caller). *module is 0, or of a thread-local variable the
- * address of its module (see struct arming). */
+ * On RESOLVE_FOUND *span is where, and *object describes it for the report (owned by the caller; NULL: an address
+ * alone). *module is 0, or of a thread-local variable the address of its module (see struct arming). */
 enum resolve_result symbols_resolve(struct symbols *symbols, const struct watch *watch,
 	struct span *span, uint64_t *module, char **object, struct err *err);
 
@@ -170,8 +170,8 @@ bool symbols_exe_tls(struct symbols *symbols, uint64_t module, uint64_t *below);
  * place; 0: not known. */
 uint64_t symbols_static_ready(struct symbols *symbols);
 
-/* Anything suspicious about the address range of a watch (not mapped, read-only for
- * writes): a warning owned by the caller, or NULL. */
+/* Anything suspicious about the address range of a watch (not mapped, read-only for writes, beyond the object it begins
+ * in): a warning, not escaped, owned by the caller; or NULL. */
 char *symbols_range_warning(struct symbols *symbols, const struct watch *watch, const struct span *span);
 
 #endif
