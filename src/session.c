@@ -83,7 +83,8 @@ static void locate(void *context, pid_t pid, uint32_t image, uint64_t addr, stru
 		symbols_locate(found->symbols, addr, out);
 }
 
-void session_profile_begin(struct session *session)
+/* Count hits anew. */
+static void counts_begin(struct session *session)
 {
 	session->profile = profile_new(session->options->max_sites, locate, session);
 	session->values = values_new();
@@ -103,7 +104,7 @@ void session_zero(struct session *session)
 	for (size_t i = 0; i < WATCHES_MAX; i++)
 		session->watches[i].filtered = 0;
 	free(session->report_values);
-	session_profile_begin(session);
+	counts_begin(session);
 	session_remember(session);
 }
 
@@ -704,7 +705,7 @@ static void session_init(struct session *session, const struct options *options)
 	LIST_INIT(&session->images);
 	session->output_fd = session->input_fd = -1;
 	session->is_launch = options->command != NULL;
-	session_profile_begin(session);
+	counts_begin(session);
 	session_watches_begin(session, options);
 	if (session->is_launch)
 		session->command = text_copy(options->command[0]);

@@ -1,5 +1,5 @@
-/* session_private: what the parts of the session share. session.c runs it, session_arm.c
- * finds and arms the watches, session_report.c tells what came of it. */
+/* session_private: what the parts of the session share. session.c runs it, session_arm.c finds and arms the watches,
+ * session_report.c tells what came of it; the others are told of where their functions are. */
 #ifndef WATCHPROF_SESSION_PRIVATE_H
 #define WATCHPROF_SESSION_PRIVATE_H
 
@@ -272,9 +272,6 @@ void session_trace_free(struct session *session);
 /* The code of an image: see struct code_source; context is the session. */
 bool session_code(void *context, uint32_t id, uint64_t addr, struct code *out);
 
-/* Count hits anew. */
-void session_profile_begin(struct session *session);
-
 /* A process of the list, the newest of that id; NULL: it is not listed. */
 struct session_process *session_process_find(struct session *session, pid_t pid);
 
@@ -282,7 +279,6 @@ struct session_process *session_process_find(struct session *session, pid_t pid)
 void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image);
 void session_take_exec(struct session *session, pid_t pid, uint32_t image);
 void session_take_end(struct session *session, pid_t pid, int status);
-void session_take_command(struct session *session, pid_t pid);
 
 /* Warn of a target that blocks, ignores or handles SIGTRAP in a way that hits change. */
 void session_check_traps(struct session *session);

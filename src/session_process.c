@@ -20,6 +20,12 @@ HIT_PATH struct session_process *session_process_find(struct session *session, p
 	return NULL;
 }
 
+static void take_command(struct session_process *process)
+{
+	free(process->command);
+	process->command = procfs_command(process->pid);
+}
+
 void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image)
 {
 	const struct session_image *shared = session_image_run(session, parent, image);
@@ -36,29 +42,21 @@ void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_
 		.parent = parent,
 		.image = shared ? shared->id : image,
 		.changes = shared ? shared->settled : 0};
-	session_take_command(session, pid);
-}
-
-void session_take_command(struct session *session, pid_t pid)
-{
-	struct session_process *process = session_process_find(session, pid);
-
-	if (!process)
-		return;
-	free(process->command);
-	process->command = procfs_command(pid);
+	take_command(process);
 }
 
 void session_take_exec(struct session *session, pid_t pid, uint32_t image)
 {
 	struct session_process *process = session_process_find(session, pid);
-	struct session_image *former = process ? session_image_find(session, process->image) : NULL;
+	struct session_image *former;
 
-	if (process)
-		process->image = image;
+	if (!process)
+		return;
+	former = session_image_find(session, process->image);
+	process->image = image;
 	if (former && former->pid != pid)
 		session_image_leave(session, former->id);
-	session_take_command(session, pid);
+	take_command(process);
 }
 
 void session_take_end(struct session *session, pid_t pid, int status)

@@ -356,10 +356,10 @@ static bool is_same_name(const char *text, const char *name)
 /* One walk for a name. */
 struct lookup {
 	struct units units;
-	const char *last; /* the last component of the name */
-	const char *name;
+	const char *last; /* the last component of the name; NULL: any name */
 	bool (*take)(struct lookup *lookup, Dwarf_Die *die, char *name); /* true: enough */
 	/* Types. */
+	const char *name; /* of the one that is looked for */
 	bool is_tagged; /* struct, class, union or enum was said */
 	Dwarf_Die *type;
 	bool is_found;
@@ -515,12 +515,12 @@ static bool take_type(struct lookup *lookup, Dwarf_Die *die, char *name)
 	return is_whole;
 }
 
-bool type_find(Dwfl_Module *module, const char *name, bool is_tagged, Dwarf_Die *type)
+bool type_find(Dwfl_Module *module, const char *name, Dwarf_Die *type)
 {
 	struct lookup lookup = {.name = name,
 		.last = name_last(name),
 		.take = take_type,
-		.is_tagged = is_tagged,
+		.is_tagged = true,
 		.type = type};
 
 	lookup_module(&lookup, module);
@@ -624,8 +624,7 @@ static bool take_variable(struct lookup *lookup, Dwarf_Die *die, char *name)
 void variables_find(Dwfl_Module *module, struct asked *asked,
 	void (*add)(void *context, struct candidate *candidate), void *context)
 {
-	struct lookup lookup = {.name = asked->name,
-		.last = asked->last,
+	struct lookup lookup = {.last = asked->last,
 		.take = take_variable,
 		.asked = asked,
 		.add = add,

@@ -64,8 +64,7 @@ char *type_qualified(Dwarf_Die *die)
 }
 
 struct type_search {
-	const char *name, *qualifier;
-	bool is_tagged;
+	const char *name; /* of a struct, class, union or enum */
 	Dwfl_Module *except, *found;
 	Dwarf_Die die;
 };
@@ -78,19 +77,16 @@ static int type_visit(
 	(void)userdata;
 	(void)name;
 	(void)base;
-	if (module == search->except ||
-		(search->qualifier && !module_fits(module, search->qualifier)) ||
-		!type_find(module, search->name, search->is_tagged, &search->die))
+	if (module == search->except || !type_find(module, search->name, &search->die))
 		return DWARF_CB_OK;
 	search->found = module;
 	return DWARF_CB_ABORT;
 }
 
-/* Search a type by name in one module, then in the others that fit the qualifier. */
+/* Search a type by name in one module, then in the others. */
 static bool type_search(struct symbols *symbols, Dwfl_Module *module, struct type_search *search)
 {
-	if (module && (!search->qualifier || module_fits(module, search->qualifier)) &&
-		type_find(module, search->name, search->is_tagged, &search->die)) {
+	if (module && type_find(module, search->name, &search->die)) {
 		search->found = module;
 		return true;
 	}
@@ -102,7 +98,7 @@ static bool type_search(struct symbols *symbols, Dwfl_Module *module, struct typ
 /* Of a declaration, or a stub of a type unit, make the definition, if there is one. */
 static void type_complete(struct symbols *symbols, Dwfl_Module *module, struct type *type)
 {
-	struct type_search search = {.is_tagged = true};
+	struct type_search search = {0};
 	Dwarf_Attribute attribute;
 	Dwarf_Die die;
 	char *name;

@@ -1,4 +1,4 @@
-/* symbols_private: what symbols.c and symbols_find.c share. */
+/* symbols_private: what the symbols files share. */
 #ifndef WATCHPROF_SYMBOLS_PRIVATE_H
 #define WATCHPROF_SYMBOLS_PRIVATE_H
 
@@ -263,12 +263,11 @@ void candidates_declare(struct candidate *found, size_t n);
 void variables_find(Dwfl_Module *module, struct asked *asked, void (*add)(void *context, struct candidate *candidate),
 	void *context);
 
-/* The definition of a type by its name, with its scopes or some of them. is_tagged: only structs,
- * classes, unions and enums. */
-bool type_find(Dwfl_Module *module, const char *name, bool is_tagged, Dwarf_Die *type);
+/* The definition of a struct, class, union or enum by its name, with its scopes or some of them. */
+bool type_find(Dwfl_Module *module, const char *name, Dwarf_Die *type);
 
 /* Hand all types of this last component (NULL: all that have a name) to take(), with their names with scopes,
- * until that says that they are enough. */
+ * until that says that they are enough. is_tagged: only structs, classes, unions and enums. */
 void types_find(Dwfl_Module *module, const char *last, bool is_tagged,
 	bool (*take)(void *context, struct units *units, Dwarf_Die *die, const char *name), void *context);
 

@@ -87,7 +87,7 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-void model_reverse(const struct model *model, struct row *rows, size_t n)
+static void rows_reverse(const struct model *model, struct row *rows, size_t n)
 {
 	for (size_t i = 0; model->is_reversed && i < n / 2; i++) {
 		struct row row = rows[i];
@@ -106,7 +106,7 @@ struct row *model_rows(const struct model *model, const struct report *report, e
 		.watches = 1ULL << model->watch};
 	struct row *rows = profile_rows(report->profile, &query, n);
 
-	model_reverse(model, rows, *n);
+	rows_reverse(model, rows, *n);
 	return rows;
 }
 
@@ -157,8 +157,8 @@ char *model_full(const struct model *model, const struct row *row)
 	static const struct loc nowhere;
 	const struct loc *loc = row->loc ? row->loc : &nowhere;
 	bool is_blamed = row->blame && row->blame != row->loc && row->blame->function;
-	char *text = text_format("%s%s%s%s%s  %s:%u  %s", loc->function ? loc->function : "?", is_blamed ? "  for " : "",
-		is_blamed ? row->blame->function : "", "", "", loc->file ? loc->file : "?", loc->line,
+	char *text = text_format("%s%s%s  %s:%u  %s", loc->function ? loc->function : "?", is_blamed ? "  for " : "",
+		is_blamed ? row->blame->function : "", loc->file ? loc->file : "?", loc->line,
 		loc->module ? loc->module : "?");
 	char *safe = cell_safe(text, model->is_utf8);
 

@@ -335,7 +335,6 @@ struct model {
 struct row *model_rows(const struct model *model, const struct report *report, enum group group, size_t *n);
 /* Make them the rows of the view. */
 void rows_of_group(struct model *model, const struct report *report, enum group group);
-void model_reverse(const struct model *model, struct row *rows, size_t n);
 
 /* Make the texts of a row of counts, where the view has not made them, and remember what it is about. */
 void row_fill(const struct model *model, const struct row *row, struct view_row *out);
