@@ -83,7 +83,11 @@ struct session_process {
 	uint64_t changes; /* of this image: those up to here are its own, too */
 	char *command;
 	char *end; /* NULL: it still ran */
+	size_t older; /* the next one in its chain of PROCESS_CHAINS, and 1; 0: none */
 };
+
+/* Processes are found at each hit, and there may be thousands: by their id, the newest first. */
+#define PROCESS_CHAINS 1024U
 
 struct session {
 	struct options own; /* what was asked for; the list of watches is ours, and changes */
@@ -113,6 +117,7 @@ struct session {
 	struct session_image *main_image; /* of the process that was named or launched */
 	struct session_process *processes;
 	size_t n_processes;
+	size_t newest[PROCESS_CHAINS]; /* of each chain the first process, and 1; 0: none */
 	uint64_t n_processes_left_out;
 	uint32_t n_own_images; /* of children that do not share their parent's */
 

@@ -10,12 +10,17 @@
 /* Further processes are watched as well, but not listed. */
 #define PROCESSES_MAX 10000
 
+HIT_PATH static size_t chain_of(pid_t pid)
+{
+	return (unsigned)pid % PROCESS_CHAINS;
+}
+
 HIT_PATH struct session_process *session_process_find(struct session *session, pid_t pid)
 {
-	/* From the end: process ids come again. */
-	for (size_t i = session->n_processes; i-- > 0;) {
-		if (session->processes[i].pid == pid)
-			return &session->processes[i];
+	/* The newest first: process ids come again. */
+	for (size_t i = session->newest[chain_of(pid)]; i; i = session->processes[i - 1].older) {
+		if (session->processes[i - 1].pid == pid)
+			return &session->processes[i - 1];
 	}
 	return NULL;
 }
@@ -41,7 +46,9 @@ void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_
 	*process = (struct session_process){.pid = pid,
 		.parent = parent,
 		.image = shared ? shared->id : image,
-		.changes = shared ? shared->settled : 0};
+		.changes = shared ? shared->settled : 0,
+		.older = session->newest[chain_of(pid)]};
+	session->newest[chain_of(pid)] = session->n_processes;
 	take_command(process);
 }
 
