@@ -151,6 +151,23 @@ static const struct frontend_ops *frontend_choose(const struct options *options)
 	return &frontend_quiet;
 }
 
+/* What could not be written to the standard output is told, where nothing was before. (The buffer may have been written
+ * in the middle: that it is empty now does not mean that all went well.) */
+static int output_end(int status)
+{
+	bool is_bad = ferror(stdout);
+	char *text;
+
+	errno = 0;
+	is_bad |= fflush(stdout) != 0;
+	if (!is_bad || status)
+		return status;
+	text = text_format("standard output: %s", errno ? strerror(errno) : "not everything could be written");
+	message_write(stderr, "", text);
+	free(text);
+	return ERR_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	const struct frontend_ops *frontend = NULL;
@@ -187,7 +204,5 @@ int main(int argc, char **argv)
 		status = err.status;
 	}
 	options_fini(&options);
-	if (fflush(stdout) && status == 0)
-		status = ERR_FAILED;
-	return status;
+	return output_end(status);
 }

@@ -125,6 +125,12 @@ refused_output "a full trace" 0 'watchprof: warning: *No space left on device*' 
 is "a full trace: the report" "$(field "$tmp/report" hits)" 20
 out=/dev/full
 refused_output "a full standard output" 125 '*No space left on device*'
+list_full() {
+	"$WATCHPROF" --list-vars -- "$BIN/two" 2>&1 >/dev/full
+	echo "status $?"
+}
+is "a list, and a full standard output" "$(list_full)" "watchprof: standard output: No space left on device
+status 125"
 
 # A reader that has gone away.
 target "$BIN/steady" 2 1000
