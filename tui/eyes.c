@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,6 +108,7 @@ static int lister_start(pid_t pid, const char *expr)
 	char *what = expr ? text_format("--list-members=%s", expr) : text_copy("--list-vars");
 	char *argv[] = {"watchprof", "-q", what, option, NULL};
 	int ends[2] = {-1, -1};
+	sigset_t none;
 	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
@@ -120,6 +122,9 @@ static int lister_start(pid_t pid, const char *expr)
 			if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(expr ? ends[1] : null, STDERR_FILENO) < 0 ||
 				dup2(ends[1], STDOUT_FILENO) < 0)
 				_exit(1);
+			/* It ends by signals as any program does; we take ours by signalfd. */
+			sigemptyset(&none);
+			sigprocmask(SIG_SETMASK, &none, NULL);
 			execv("/proc/self/exe", argv);
 			_exit(1);
 		}
