@@ -50,6 +50,8 @@ static void bytes_append(struct bytes *bytes, const char *from, size_t len)
 
 static void bytes_drop(struct bytes *bytes, size_t len)
 {
+	if (len == 0)
+		return; /* there may be none at all */
 	bytes->len -= len;
 	memmove(bytes->at, bytes->at + len, bytes->len);
 }
