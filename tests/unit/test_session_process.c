@@ -29,6 +29,12 @@ struct session_image *session_image_run(struct session *session, pid_t pid, uint
 	return NULL;
 }
 
+void session_image_leave(struct session *session, uint32_t id)
+{
+	(void)session;
+	(void)id;
+}
+
 static void session_free(struct session *session)
 {
 	for (size_t i = 0; i < session->n_processes; i++) {
