@@ -30,6 +30,10 @@
 
 struct guardian {
 	int fd;
+	/* What the pipe has had no room for: the first process reads nothing while it is stopped (^Z), and the worker, which
+	 * the target waits for, must not wait for that. */
+	pid_t *unsent;
+	size_t n_unsent;
 };
 
 /* The first process. */
@@ -214,7 +218,6 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 			.worker = worker, .pipe_fd = ends[0], .signal_fd = signal_fd, .rescue = rescue, .farewell = farewell};
 
 		guard.has_modes = tcgetattr(STDIN_FILENO, &guard.modes) == 0;
-
 		close(ends[1]);
 		sigprocmask(SIG_BLOCK, &set, NULL);
 		sigemptyset(&set);
@@ -233,18 +236,47 @@ struct guardian *guardian_new(const sigset_t *signals, guardian_rescue_fn *rescu
 	keeper_begin(first);
 	guardian = mem_new(1, sizeof(*guardian));
 	guardian->fd = ends[1];
+	fcntl(guardian->fd, F_SETFL, O_NONBLOCK);
 	return guardian;
+}
+
+/* Say as much as there is room for. If the first process has been killed nobody listens; GUARDIAN_GONE tells. */
+static void unsent_write(struct guardian *guardian)
+{
+	size_t n = 0;
+
+	while (n < guardian->n_unsent) {
+		ssize_t len = write(guardian->fd, &guardian->unsent[n], sizeof(pid_t));
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0 && errno == EAGAIN)
+			break;
+		n++;
+	}
+	if (n == 0)
+		return;
+	guardian->n_unsent -= n;
+	memmove(guardian->unsent, guardian->unsent + n, guardian->n_unsent * sizeof(pid_t));
+}
+
+static void say(struct guardian *guardian, pid_t pid)
+{
+	guardian->unsent = mem_resize(guardian->unsent, guardian->n_unsent + 1, sizeof(pid_t));
+	guardian->unsent[guardian->n_unsent++] = pid;
+	unsent_write(guardian);
 }
 
 void guardian_watch(struct guardian *guardian, pid_t pid)
 {
-	if (guardian && write(guardian->fd, &pid, sizeof(pid)) < 0)
-		return; /* it has been killed; GUARDIAN_GONE tells */
+	if (guardian)
+		say(guardian, pid);
 }
 
 void guardian_forget(struct guardian *guardian, pid_t pid)
 {
-	guardian_watch(guardian, -pid);
+	if (guardian)
+		say(guardian, -pid);
 }
 
 void guardian_leave(struct guardian *guardian)
@@ -257,7 +289,10 @@ void guardian_free(struct guardian *guardian)
 {
 	if (!guardian)
 		return;
-	guardian_watch(guardian, 0);
+	/* The farewell has to come through; nothing waits for us any more. */
+	fcntl(guardian->fd, F_SETFL, 0);
+	say(guardian, 0);
 	close(guardian->fd);
+	free(guardian->unsent);
 	free(guardian);
 }
