@@ -354,11 +354,13 @@ uint64_t profile_overrun(const struct profile *profile)
 
 const char *profile_function(struct profile *profile, const struct hit *hit)
 {
-	bool executes = hit->is_at;
-	uint32_t i = loc_find(profile, hit->pid, hit->image, hit->frames[0] - !executes, false);
+	uint32_t i;
 
-	if (profile->locs[i].loc.is_entry && !executes && hit->n_frames > 1)
-		i = loc_find(profile, hit->pid, hit->image, hit->frames[1] - 1, false);
+	if (hit->n_frames == 0)
+		return NULL;
+	i = frame_loc(profile, hit, hit->is_at, 0);
+	if (profile->locs[i].loc.is_entry && !hit->is_at && hit->n_frames > 1)
+		i = frame_loc(profile, hit, false, 1);
 	return profile->locs[i].loc.function;
 }
 

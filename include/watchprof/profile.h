@@ -150,7 +150,7 @@ struct process_hits *profile_processes(const struct profile *profile, size_t *n)
 /* The hits of one process in such an array: 0 where it is not there. */
 uint64_t process_hits_of(const struct process_hits *processes, size_t n, pid_t pid);
 
-/* The function that a hit belongs to, before it is counted; NULL: unknown. */
+/* The function that a hit belongs to, before it is counted; NULL: unknown. It lives as long as the profile. */
 const char *profile_function(struct profile *profile, const struct hit *hit);
 
 /* The location of an address that some hit has had in its path; NULL: none. */

@@ -1102,6 +1102,10 @@ static void test_questions(void **state)
 	assert_string_equal(profile_function(profile, &inside), "f");
 	/* It trapped at the first instruction of f: the call in g made the access. */
 	assert_string_equal(profile_function(profile, &entry), "g");
+	entry.signals[0] = 2; /* or it is a handler's first, whose frame the kernel made */
+	assert_string_equal(profile_function(profile, &entry), SIGNAL_FRAME);
+	entry.n_frames = 0; /* what is in frames[0] means nothing then */
+	assert_null(profile_function(profile, &entry));
 	assert_int_equal(profile_hits(profile), 0);
 	profile_add(profile, &inside);
 	profile_add(profile, &inside);
