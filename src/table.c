@@ -99,7 +99,8 @@ char *table_cell(enum column_id id, const struct row *row, const struct naming *
 	case COLUMN_WATCH:
 		return text_cell(naming->watches[row->watch]);
 	case COLUMN_FUNCTION:
-		return loc->is_inlined ? text_format("%s%s", loc->function, INLINED) : text_cell(loc->function);
+		return loc->is_inlined ? text_format("%s%s", loc->function ? loc->function : "?", INLINED)
+				       : text_cell(loc->function);
 	case COLUMN_FILE:
 		return text_cell(loc->file);
 	case COLUMN_LINE:

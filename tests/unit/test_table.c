@@ -86,6 +86,18 @@ static void test_cells_are_not_escaped(void **state)
 	free(cell);
 }
 
+/* Debug info may lack the name of what was inlined. */
+static void test_inlined_without_a_name(void **state)
+{
+	const struct loc loc = {.is_inlined = true};
+	const struct row row = {.loc = &loc};
+	char *cell = table_cell(COLUMN_FUNCTION, &row, &(struct naming){watches, NULL});
+
+	(void)state;
+	assert_string_equal(cell, "?" INLINED);
+	free(cell);
+}
+
 static char *written(const char *indent, const enum column_id *ids, size_t n_ids,
 	const struct row *rows, size_t n_rows)
 {
@@ -222,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_cells_are_not_escaped),
+		cmocka_unit_test(test_inlined_without_a_name),
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_write_edges),
 		cmocka_unit_test(test_wide_names),
