@@ -265,18 +265,12 @@ int report_write(FILE *out, enum report_format format, const struct report *repo
 	return 0;
 }
 
-/* A regular file is replaced by rename; anything else (/dev/null, a pipe) is written to. */
-static bool may_rename(const char *path)
+static bool is_directory(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
-}
-
-/* The name under which a report is written before it gets its own. */
-static char *temporary_name(const char *path)
-{
-	return may_rename(path) ? text_format("%s.%d.tmp", path, (int)getpid()) : text_copy(path);
+	errno = EISDIR;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int unwritable(const char *path, struct err *err)
@@ -284,47 +278,57 @@ static int unwritable(const char *path, struct err *err)
 	return err_set(err, "%s: the report cannot be written there: %s", path, strerror(errno));
 }
 
+/* Can a report be made beside path? */
+static int replacement_check(const char *path, struct err *err)
+{
+	char *temporary;
+	FILE *out = temporary_open(path, &temporary);
+	int result = out ? 0 : unwritable(path, err);
+
+	if (out) {
+		fclose(out);
+		unlink(temporary);
+	}
+	free(temporary);
+	return result;
+}
+
 int report_check(const char *path, struct err *err)
 {
-	char *temporary = path ? temporary_name(path) : NULL;
-	bool is_new = path && strcmp(temporary, path) != 0;
-	FILE *out = path ? fopen(temporary, is_new ? "we" : "ae") : NULL;
-	int result = 0;
+	if (!path)
+		return 0;
+	if (path_is_replaceable(path))
+		return replacement_check(path, err);
+	/* Not opened: the reader of a pipe would take that for the whole report. */
+	return access(path, W_OK) || is_directory(path) ? unwritable(path, err) : 0;
+}
 
-	if (path && !out)
-		result = unwritable(path, err);
-	if (out)
-		fclose(out);
-	if (out && is_new)
-		unlink(temporary);
-	free(temporary);
+static int stream_save(FILE *out, const char *path, enum report_format format, const struct report *report,
+	struct err *err)
+{
+	int result = report_write(out, format, report, err);
+
+	if (result)
+		err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
+	if (fclose(out) && result == 0)
+		result = err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
 	return result;
 }
 
 int report_save(const char *path, enum report_format format, const struct report *report,
 	struct err *err)
 {
-	char *temporary;
+	char *temporary = NULL;
 	FILE *out;
 	int result;
 
 	if (!path)
 		return report_write(stdout, format, report, err);
-	temporary = temporary_name(path);
-	out = fopen(temporary, "we");
-	if (!out) {
-		unwritable(path, err);
-		free(temporary);
-		return -1;
-	}
-	result = report_write(out, format, report, err);
-	if (result)
-		err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
-	if (fclose(out) && result == 0)
-		result = err_set(err, "%s: the report could not be written: %s", path, strerror(errno));
-	if (result == 0 && strcmp(temporary, path) != 0 && rename(temporary, path))
+	out = path_is_replaceable(path) ? temporary_open(path, &temporary) : fopen(path, "we");
+	result = out ? stream_save(out, path, format, report, err) : unwritable(path, err);
+	if (result == 0 && temporary && rename(temporary, path))
 		result = err_set(err, "%s: the report could not be moved there: %s", path, strerror(errno));
-	if (result && strcmp(temporary, path) != 0)
+	if (result && temporary)
 		unlink(temporary);
 	free(temporary);
 	return result;

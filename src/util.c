@@ -238,3 +238,17 @@ char *path_search(const char *command)
 	}
 	return NULL;
 }
+
+bool path_is_replaceable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+FILE *temporary_open(const char *path, char **name)
+{
+	*name = text_format("%s.%d.tmp", path, (int)getpid());
+	unlink(*name); /* of a run that was killed */
+	return fopen(*name, "wxe");
+}

@@ -111,11 +111,12 @@ bool report_format_is_name(const char *name);
 int report_write(FILE *out, enum report_format format, const struct report *report,
 	struct err *err);
 
-/* Could a report be saved under this name? For the time before a target is touched. */
+/* Could a report be saved under this name? For the time before a target is touched. A device or a pipe is not
+ * opened. */
 int report_check(const char *path, struct err *err);
 
 /* Write it to a file: to a temporary name beside path, then renamed, so that path
- * never holds half a report. NULL: stdout, flushed. */
+ * never holds half a report; a device or a pipe is written to itself. NULL: stdout, flushed. */
 int report_save(const char *path, enum report_format format, const struct report *report,
 	struct err *err);
 

@@ -3,6 +3,7 @@
 #ifndef WATCHPROF_UTIL_H
 #define WATCHPROF_UTIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,6 +57,14 @@ char *text_escaped(const char *text);
 
 /* The file that a command's name means (execvp(3)), owned by the caller; NULL: none. */
 char *path_search(const char *command);
+
+/* Make a file that is to be renamed to path when it is whole, beside it. It is a new one: a link that somebody else has
+ * put there is not followed. NULL: errno tells why. *name is its name in any case, owned by the caller. */
+FILE *temporary_open(const char *path, char **name);
+
+/* May path be replaced by a rename: is it a regular file, or not there? What is something else (a device, a pipe) can
+ * only be written to. */
+bool path_is_replaceable(const char *path);
 
 /* Number of bytes of the valid UTF-8 sequence at text, 0 if there is none. */
 size_t utf8_sequence(const char *text);

@@ -11,8 +11,10 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <locale.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -881,6 +883,47 @@ static void test_save_to_a_device(void **state)
 	fixture_free(&report);
 }
 
+/* Looking whether a report can go into a pipe does not end the wait of its reader. */
+static void test_check_of_a_pipe(void **state)
+{
+	char *directory = scratch_new(), *name = text_format("%s/pipe", directory);
+	struct pollfd reader = {.events = POLLIN};
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(mkfifo(name, 0600), 0);
+	reader.fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader.fd >= 0);
+	assert_int_equal(report_check(name, &err), 0);
+	assert_int_equal(poll(&reader, 1, 0), 0); /* nobody has had it open for writing */
+	close(reader.fd);
+	free(name);
+	scratch_free(directory);
+}
+
+/* Somebody else's link at the temporary name is not written through. */
+static void test_save_past_a_link(void **state)
+{
+	struct report report = fixture_bare();
+	char *directory = scratch_new(), *path = text_format("%s/r", directory), *victim = text_format("%s/v", directory);
+	char *link = text_format("%s.%d.tmp", path, (int)getpid()), *text;
+	struct err err = {0};
+
+	(void)state;
+	file_write(victim, "untouched");
+	assert_int_equal(symlink(victim, link), 0);
+	assert_int_equal(report_save(path, REPORT_TSV, &report, &err), 0);
+	text = file_read(victim);
+	assert_string_equal(text, "untouched");
+	assert_int_equal(scratch_entries(directory), 2);
+	free(text);
+	free(link);
+	free(victim);
+	free(path);
+	scratch_free(directory);
+	fixture_free(&report);
+}
+
 static void test_save_to_a_full_device(void **state)
 {
 	struct report report = fixture_full();
@@ -965,6 +1008,8 @@ int main(void)
 		cmocka_unit_test(test_save_without_permission),
 		cmocka_unit_test(test_save_with_little_room),
 		cmocka_unit_test(test_save_to_a_device),
+		cmocka_unit_test(test_check_of_a_pipe),
+		cmocka_unit_test(test_save_past_a_link),
 		cmocka_unit_test(test_save_to_a_full_device),
 		cmocka_unit_test(test_write_error_names_the_file),
 		cmocka_unit_test(test_save_to_stdout),
