@@ -88,24 +88,34 @@ static int open_standard_error(bool *is_shared)
 	return fd >= 0 ? fd : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
-static char *temporary_name(const char *path)
-{
-	return text_format("%s.%d.tmp", path, (int)getpid());
-}
-
-/* Can a dump be made there? */
+/* Can a dump be made there? It replaces what is there, and a device is not to be replaced. */
 static int dump_check(const char *path)
 {
-	char *temporary = temporary_name(path);
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), failure = errno;
+	char *temporary;
+	FILE *out;
+	int failure;
 
-	if (fd >= 0) {
-		close(fd);
+	if (!path_is_replaceable(path)) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	out = temporary_open(path, &temporary);
+	failure = errno;
+	if (out) {
+		fclose(out);
 		unlink(temporary);
 	}
 	free(temporary);
 	errno = failure;
-	return fd >= 0 ? 0 : -1;
+	return out ? 0 : -1;
+}
+
+/* What else is to be known about a failure to open the trace. */
+static const char *open_advice(int failure)
+{
+	if (failure == ENXIO)
+		return " (a named pipe needs its reader first)";
+	return failure == ENOTSUP ? " (--flight replaces a regular file at each dump)" : "";
 }
 
 static int file_open(struct trace *trace)
@@ -152,9 +162,8 @@ struct trace *trace_open(
 	trace->ring_size = options->flight / sizeof(*trace->ring);
 	trace->path = options->path ? text_copy(options->path) : text_copy("standard error");
 	if (file_open(trace)) {
-		err_set(err, "%s: the trace cannot be written there: %s%s", trace->path,
-			strerror(errno),
-			errno == ENXIO ? " (a named pipe needs its reader first)" : "");
+		err_set(err, "%s: the trace cannot be written there: %s%s", trace->path, strerror(errno),
+			open_advice(errno));
 		free(trace->path);
 		free(trace);
 		return NULL;
@@ -544,8 +553,8 @@ static void dump_fill(struct trace *trace, const char *why)
 
 int trace_dump(struct trace *trace, const char *path, const char *why, struct err *err)
 {
-	char *temporary = temporary_name(path);
-	FILE *out = fopen(temporary, "we");
+	char *temporary;
+	FILE *out = temporary_open(path, &temporary);
 	int result = 0;
 
 	dump_fill(trace, why);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -605,6 +606,26 @@ static void test_no_place(void **state)
 		"/no/such/place: the trace cannot be written there: No such file or directory");
 }
 
+/* A dump is renamed to its place: what stands there has to be a file. */
+static void test_flight_to_a_pipe(void **state)
+{
+	struct trace_source source = {locate, comm, NULL};
+	char path[] = "/tmp/watchprof-pipe-XXXXXX";
+	struct trace_options options = {.path = path, .flight = 4096};
+	struct stat st;
+	struct err err = {0};
+
+	(void)state;
+	close(mkstemp(path));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_null(trace_open(&options, &source, &err));
+	assert_non_null(strstr(err.text, "--flight replaces a regular file"));
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	unlink(path);
+}
+
 /* More paths than the tables hold: they are begun anew, and every hit keeps its name. */
 static void test_many_paths(void **state)
 {
@@ -663,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_dropped_told),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_flight_to_a_pipe),
 		cmocka_unit_test(test_many_paths),
 	};
 
