@@ -306,12 +306,12 @@ HIT_PATH void profile_add(struct profile *profile, const struct hit *hit)
 	bool overrun = false;
 
 	for (uint64_t left = hit->watches; left; left &= left - 1) {
-		uint8_t kind = hit->kinds[__builtin_ctzll(left)];
+		unsigned watch = (unsigned)__builtin_ctzll(left);
 		struct site key = {.path = (uint32_t)path,
 			.pid = hit->pid,
 			.tid = hit->tid,
-			.watch = (uint8_t)__builtin_ctzll(left),
-			.kind = kind ? kind : hit->kind};
+			.watch = (uint8_t)watch,
+			.kind = hit_kind_of(hit, watch)};
 		struct site *site = path < 0 ? NULL : site_find(profile, &key);
 
 		profile->count[key.watch].hits++;

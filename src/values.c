@@ -214,7 +214,7 @@ static void unseen_note(struct value_stats *stats, uint64_t hit)
 /* Can a changed value only mean that somebody wrote who is not watched? */
 static bool is_telling(const struct values *values, const struct hit *hit, unsigned watch)
 {
-	return hit->is_alone && !(hit->kinds[watch] & HIT_WRITE_UNKNOWN) && !(values->without_writes >> watch & 1);
+	return hit->is_alone && !(hit_kind_of(hit, watch) & HIT_WRITE_UNKNOWN) && !(values->without_writes >> watch & 1);
 }
 
 HIT_PATH static void watch_note(struct values *values, const struct hit *hit, unsigned watch, const struct value *now)
@@ -224,7 +224,7 @@ HIT_PATH static void watch_note(struct values *values, const struct hit *hit, un
 	struct value_stats *stats = &values->stats[watch];
 	struct value former = holder->value;
 
-	if (hit->kinds[watch] & HIT_WRITE) {
+	if (hit_kind_of(hit, watch) & HIT_WRITE) {
 		write_note(values, hit, watch, &former, now);
 		history_note(&values->histories[watch], &stats->last);
 		stats->among_others += !hit->is_alone && !(values->by_thread >> watch & 1);

@@ -62,4 +62,10 @@ struct hit {
 	struct hit_value values[HIT_VALUES_MAX]; /* of some watches, also of such as were not hit after all */
 };
 
+/* What was done to one of its watches: a set of enum hit_kind. */
+static inline uint8_t hit_kind_of(const struct hit *hit, unsigned watch)
+{
+	return hit->kinds[watch] ? hit->kinds[watch] : hit->kind;
+}
+
 #endif

@@ -44,6 +44,19 @@ static void test_nothing(void **state)
 	values_free(values);
 }
 
+/* A hit that does not tell its watches apart did the same to each. */
+static void test_kind_of_all(void **state)
+{
+	struct hit one = {.time_ns = time_ns, .watches = 1, .pid = 5, .tid = 5, .kind = HIT_WRITE, .is_alone = true,
+		.n_values = 1, .n_frames = 1, .frames = {0x1001}, .values = {{.watch = 0, .len = 4, .bytes = {7}}}};
+	struct values *values = values_new();
+
+	(void)state;
+	values_add(values, &one);
+	assert_int_equal(stats_of(values).writes, 1);
+	values_free(values);
+}
+
 static void test_changed_and_silent(void **state)
 {
 	struct values *values = values_new();
@@ -344,6 +357,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_kind_of_all),
 		cmocka_unit_test(test_changed_and_silent),
 		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_start),
