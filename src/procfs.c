@@ -186,10 +186,11 @@ void procfs_maps_free(struct procfs_map *maps, size_t n)
 	free(maps);
 }
 
-/* Open path if it is the file that was mapped; 0: any file. */
+/* Open path if it is the file that was mapped; 0: any file. What the process has put there since may be a pipe or a
+ * terminal: it is not waited for. */
 static int open_same(const char *path, uint64_t inode)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0)

@@ -2,6 +2,7 @@
  * information of this program itself, in its own memory. */
 #include "watchprof/symbols.h"
 
+#include "watchprof/procfs.h"
 #include "watchprof/util.h"
 
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -205,6 +207,23 @@ static void test_code(void **state)
 	symbols_free(file);
 }
 
+/* A named pipe where a mapped file was: no writer is waited for, as that would be for ever. */
+static void test_pipe_in_place(void **state)
+{
+	char path[] = "/tmp/watchprof-pipe-XXXXXX", *name;
+	const struct procfs_map map = {.start = 1, .end = 2, .inode = 1, .path = path};
+
+	(void)state;
+	close(mkstemp(path));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(60); /* ends a test that hangs */
+	assert_int_equal(procfs_map_open(getpid(), &map, &name), -1);
+	alarm(0);
+	unlink(path);
+	free(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_enum_names),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_pipe_in_place),
 		cmocka_unit_test(test_code),
 	};
 	int result = cmocka_run_group_tests(tests, NULL, NULL);
