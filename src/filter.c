@@ -271,20 +271,32 @@ static bool filter_meets(const struct filter *filter, const struct filter_facts 
 	return false;
 }
 
+/* What the debug info of a target calls something, for a message; owned by the caller. */
+static char *told_name(const char *name)
+{
+	return name ? text_escaped(name) : NULL;
+}
+
 static int constant_refuse(const char *watch, const char *name, const struct value_type *type, struct err *err)
 {
 	bool is_enum = type && type->kind == VALUE_ENUM;
+	char *type_name = told_name(type ? type->name : NULL);
 
 	err_set(err, "%s: '%s' in a filter is no number", watch, name);
 	if (is_enum)
-		err_append(err, ", and %s has no such name; it has", type->name ? type->name : "the enum");
+		err_append(err, ", and %s has no such name; it has", type_name ? type_name : "the enum");
 	else
-		err_append(err, ", and the type of the variable has no names%s%s%s", type && type->name ? " (" : "",
-			type && type->name ? type->name : "", type && type->name ? ")" : "");
-	for (size_t i = 0; is_enum && i < type->n_names && i < NAMES_TOLD_MAX; i++)
-		err_append(err, "%s %s", i ? "," : "", type->names[i].name);
+		err_append(err, ", and the type of the variable has no names%s%s%s", type_name ? " (" : "",
+			type_name ? type_name : "", type_name ? ")" : "");
+	for (size_t i = 0; is_enum && i < type->n_names && i < NAMES_TOLD_MAX; i++) {
+		char *constant = told_name(type->names[i].name);
+
+		err_append(err, "%s %s", i ? "," : "", constant);
+		free(constant);
+	}
 	if (is_enum && type->n_names > NAMES_TOLD_MAX)
 		err_append(err, ", ...");
+	free(type_name);
 	return -1;
 }
 

@@ -135,6 +135,23 @@ static void test_check(void **state)
 	}
 }
 
+/* Names of a target's debug info are escaped in the message, which goes to a terminal. */
+static void test_hostile_names(void **state)
+{
+	struct value_name hostile[] = {{(char *)"A\x1b[2J", 1}};
+	const struct value_type type = {
+		.kind = VALUE_ENUM, .name = (char *)"enum \x1b]0;x", .size = 4, .names = hostile, .n_names = 1};
+	struct filters filters;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(filters_parse("v:w", "new==B", &filters, &err), 0);
+	assert_int_equal(filters_check("v:w", &filters, &type, 4, &err), -1);
+	assert_null(strchr(err.text, '\x1b'));
+	assert_non_null(strstr(err.text, "enum \\x1b]0;x has no such name; it has A\\x1b[2J"));
+	filters_fini(&filters);
+}
+
 static void test_numbers(void **state)
 {
 	static const struct {
@@ -234,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_typed),
 		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_is_quoted),
