@@ -21,12 +21,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A crash of our own: disarm and detach as well as can be, then die of the same signal. */
+/* A crash of our own: disarm and detach as well as can be, then die of the same signal. That may crash in turn (in the
+ * middle of malloc(), nothing can be allocated): what is left to be done is done then, and the first signal stays the one. */
 static void crash(int sig)
 {
+	static volatile sig_atomic_t first;
+
+	if (!first)
+		first = sig;
 	signal(sig, SIG_DFL);
 	die_hooks_run();
-	raise(sig);
+	raise(first);
 }
 
 static void crash_handlers_install(void)
