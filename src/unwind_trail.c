@@ -203,7 +203,7 @@ void trail_begin(struct trail *trail, const uint64_t *regs, struct trail_walk *w
 	walk->sp = regs[DWARF_RSP];
 	walk->at = at ? at : stride_add(trail, 0, regs[DWARF_RA]);
 	walk->epoch = trail->epoch;
-	for (uint8_t i = 0; i < DWARF_REGS; i++)
+	for (unsigned i = 0; i < DWARF_REGS; i++)
 		walk->origins[i] = (struct origin){ORIGIN_REGISTER, 0};
 	walk->origins[DWARF_RSP] = (struct origin){ORIGIN_FIXED, 0};
 }
