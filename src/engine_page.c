@@ -735,6 +735,8 @@ static void page_engine_close(struct engine *engine)
 
 const struct engine_ops engine_page = {
 	.name = "page",
+	.instead = "debug registers do not fire here: the page engine is used, which is slower for all that lies near the variable "
+		   "(see ENGINES in the manual page)",
 	.probe = page_probe,
 	.plan = page_engine_plan,
 	.open = page_engine_open,

@@ -66,7 +66,7 @@ static int self_test(const struct options *options, struct err *err)
 	return n_working ? 0 : err_set_status(err, ERR_NO_ENGINE, "nothing can catch accesses on this machine");
 }
 
-/* Where debug registers are dead, pages. */
+/* Where debug registers are dead, pages; session_arm() tells so. */
 static const struct engine_ops *engine_choose(const struct options *options)
 {
 	struct err err;
@@ -75,8 +75,6 @@ static const struct engine_ops *engine_choose(const struct options *options)
 		return &engine_page;
 	if (options->engine == ENGINE_DR || engine_dr.probe(&err) == 0 || err.status != ERR_NO_ENGINE || engine_page.probe(&err))
 		return &engine_dr; /* which says why, if it does not work */
-	fputs("watchprof: debug registers do not fire here: the page engine is used, which is slower for all that lies near "
-	      "the variable (see ENGINES in the manual page)\n", stderr);
 	return &engine_page;
 }
 

@@ -489,6 +489,8 @@ int session_arm(struct session *session, struct session_image *image, struct err
 		return -1;
 	take_armed(session, image);
 	session_note_armed(session);
+	if (session->was_armed && session->options->engine == ENGINE_AUTO && session->ops->instead)
+		session_warn(session, text_copy(session->ops->instead));
 	if (session->was_armed || session_is_waiting(session, image))
 		session_say(session, "armed in %" PRIu64 " threads of process %d",
 			session->ops->counts(session->engine).threads_armed, image->pid);

@@ -99,6 +99,9 @@ struct engine_counts {
 struct engine_ops {
 	const char *name;
 
+	/* What is told where it was taken because the better one does not work here; NULL: it is the better one. */
+	const char *instead;
+
 	/* Does it really catch accesses on this machine? One write and one read of a dummy
 	 * must give two hits. -1: no, and err tells why (status ERR_NO_ENGINE) or what failed. */
 	int (*probe)(struct err *err);
