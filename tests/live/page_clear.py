@@ -1,7 +1,7 @@
-"""page_clear.py PAGES WATCHPROF...: gzip, bash, python3 and sqlite3, each with PAGES different pages of its writable mappings
-watched, one a run, give what they give unwatched. A line for each program: "NAME runs N differences N refused N touched N", and
+"""page_clear.py PAGES WATCHPROF...: gzip, bash, python3, sqlite3 and redis-server, each with PAGES different pages of its writable
+mappings watched, one a run, give what they give unwatched (redis-server: to a client). A line for each program: "NAME runs N differences N refused N touched N", and
 one for each difference. The choice is the same each time (SEED)."""
-import os, random, shutil, subprocess, sys, tempfile
+import os, random, shutil, subprocess, sys, tempfile, time
 
 PAGE = 4096
 LOOKS = 10
@@ -9,6 +9,7 @@ TEXT = b"".join(b"line %d of a text that is to be packed\n" % (i * i) for i in r
 PROGRAMS = {
     "gzip": ["gzip", "-9", "-c", "text"],
     "bash": ["bash", "-c", """for i in 1 2 3 4 5 6 7 8 9; do x=$(echo $i | tr 1 2); a[i]=$x; done
+        for ((i = 0; i < 3000; i++)); do b[i]=$i$i; done; echo ${b[*]} | md5sum
         trap "echo usr" USR1; kill -USR1 $$; echo ${a[*]} | md5sum; (exit 5); echo $?; exit 3"""],
     "python3": ["/usr/bin/python3.11", "-I", "-S", "-c", """
 import hashlib, subprocess, sys, threading
@@ -18,16 +19,45 @@ t = [threading.Thread(target=lambda n: r.append(sum(i * i for i in range(n))), a
 print(sorted(r), subprocess.check_output(["echo", "hello"]), hashlib.md5(open("text", "rb").read()).hexdigest())
 sys.exit(4)"""],
     "sqlite3": ["sqlite3", ":memory:", """create table t(a, b);
-with recursive c(x) as (select 1 union all select x + 1 from c where x < 500) insert into t select x, x * x from c;
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 4000) insert into t select x, x * x from c;
 select sum(a), sum(b), count(*) from t; create index i on t(b); select a from t where b = 10000;
 select group_concat(a) from t where a % 50 = 0;"""],
+    "redis-server": ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--daemonize", "no"],
+}
+# What is asked of those that serve, and when they may be: their own output has the time in it.
+CLIENTS = {
+    "redis-server": (["redis-cli", "-s", "socket"], "socket", """flushall
+eval "for i = 1, 400 do redis.call('set', 'k' .. i, i * i); redis.call('rpush', 'l', (i * 7919) % 1009) end return 400" 0
+mget k1 k77 k400
+sort l limit 0 20
+zadd z 3 c 1 a 2 b
+zrange z 0 -1 withscores
+hset h f1 v1 f2 v2
+hgetall h
+incrby k77 5
+append k77 text
+getrange k77 0 -1
+setrange bits 70000 x
+bitcount bits
+dbsize
+object encoding l
+multi
+incr n
+incr n
+exec
+debug digest
+nonsense
+"""),
 }
 
 
 def writable(command):
     """The pages of its writable mappings, as it has most of them; it is looked for in several runs, as it may be brief."""
     best = ""
-    for _ in range(LOOKS):
+    looks = LOOKS
+    while looks > 0:
+        looks -= 1
+        began = time.monotonic()
         child = subprocess.Popen(["setarch", "-R"] + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL)
         while child.poll() is None:
@@ -37,8 +67,11 @@ def writable(command):
                 exe = os.readlink(f"/proc/{child.pid}/exe")
             except OSError:
                 continue
-            if os.path.basename(exe) != "setarch" and len(maps) > len(best):
+            if os.path.basename(exe) != "setarch" and len(maps) >= len(best):
                 best = maps
+            if looks and time.monotonic() > began + 1: # it serves: one look is enough
+                looks = 0
+                child.terminate()
     pages = []
     for line in best.splitlines():
         fields = line.split()
@@ -64,6 +97,23 @@ def choose(chance, pages, n):
     return chosen
 
 
+def give(name, command):
+    """What it writes, and its status; what it says besides."""
+    if name not in CLIENTS:
+        run = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+        return (run.stdout, run.returncode), run.stderr
+    client, socket, text = CLIENTS[name]
+    if os.path.exists(socket):
+        os.unlink(socket)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    while server.poll() is None and not os.path.exists(socket):
+        time.sleep(0.01)
+    asked = subprocess.run(client, input=text.encode(), capture_output=True)
+    subprocess.run(client + ["shutdown", "nosave"], capture_output=True)
+    stderr = server.communicate()[1]
+    return (asked.stdout, server.returncode), stderr
+
+
 def main():
     count, watchprof = int(sys.argv[1]), sys.argv[2:]
     chance = random.Random(int(os.environ.get("SEED", "1")))
@@ -76,20 +126,20 @@ def main():
         for name in names:
             command = PROGRAMS[name]
             runs = different = refused = touched = 0
-            alone = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+            alone, _ = give(name, command)
             for page in choose(chance, writable(command), count):
                 access = chance.choice(["rw", "w"])
                 watch = f"{page + chance.randrange(0, PAGE, 8):#x}/8:{access}"
-                run = subprocess.run(["setarch", "-R"] + watchprof + ["-q", "--report=tsv", "-o", "report", "-d", "2", "-e", watch, "--"] +
-                    command, capture_output=True, stdin=subprocess.DEVNULL)
+                watched, stderr = give(name, ["setarch", "-R"] + watchprof + ["-q", "--report=tsv", "-o", "report", "-d", "2", "-e", watch,
+                    "--"] + command)
                 report = open("report").read() if os.path.exists("report") else ""
                 runs += 1
                 if "\n# hits\t" not in report:
                     refused += 1
-                    print(f"# {name} {watch}: refused: {run.stderr.decode().strip()}")
-                elif (run.stdout, run.returncode) != (alone.stdout, alone.returncode):
+                    print(f"# {name} {watch}: refused: {stderr.decode().strip()}")
+                elif watched != alone:
                     different += 1
-                    print(f"# {name} {watch}: status {run.returncode}, {len(run.stdout)} bytes, not {len(alone.stdout)}: {run.stderr[-300:]}")
+                    print(f"# {name} {watch}: status {watched[1]}, {len(watched[0])} bytes, not {len(alone[0])}: {stderr[-300:]}")
                 touched += any(f"\n# {field}\t0\n" not in report for field in ("hits", "neighbours"))
                 if report:
                     os.unlink("report")
