@@ -91,6 +91,13 @@ static void mask_find(struct emulate_plan *plan, const struct decoded *code, str
 	plan->is_mmx_mask = ZydisRegisterGetClass(mask) == ZYDIS_REGCLASS_MMX;
 }
 
+/* What it pushes or pops: always at all 64 bits of the stack pointer (Intel SDM volume 1, "Address-size attribute for
+ * stack"). */
+static bool is_hidden_stack(const ZydisDecodedOperand *op)
+{
+	return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && decoded_general(op->mem.base) == RSP;
+}
+
 /* Against the stack pointer in front of the instruction. */
 static int64_t stack_ahead(const struct decoded *code, const ZydisDecodedOperand *op)
 {
@@ -118,7 +125,7 @@ static void operand_fill(struct emulate_plan *plan, const struct decoded *code, 
 	out->base = decoded_general(op->mem.base);
 	out->index = op->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? INSN_NO_REGISTER : decoded_general(op->mem.index);
 	out->scale = op->mem.scale;
-	out->is_narrow = code->in.address_width == 32;
+	out->is_narrow = code->in.address_width == 32 && !is_hidden_stack(op);
 	out->disp = op->mem.disp.value + stack_ahead(code, op);
 	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP)
 		out->disp += (int64_t)plan->ip + code->in.length;

@@ -1062,6 +1062,35 @@ static void test_left_to_the_thread(void **state)
 	assert_int_equal(CARRY_OUT(child, &regs, &out, 0x48, 0x0f, 0xc7, 0x23), EMULATE_STEP); /* xsavec64 */
 }
 
+/* The prefix for addresses of 32 bits (linkers fill in "addr32 call") does not cut the stack pointer. */
+static void test_stack_is_wide(void **state)
+{
+	static const struct {
+		unsigned char code[6];
+		uint8_t len, kind;
+		int8_t offset;
+	} list[] = {
+		{{0x67, 0x50}, 2, HIT_WRITE, -8}, /* push %rax */
+		{{0x67, 0x58}, 2, HIT_READ, 0},	  /* pop %rax */
+		{{0x67, 0x9c}, 2, HIT_WRITE, -8}, /* pushfq */
+		{{0x67, 0xe8, 1, 0, 0, 0}, 6, HIT_WRITE, -8}, /* call */
+		{{0x67, 0xc3}, 2, HIT_READ, 0}, /* ret */
+	};
+	struct child *child = *state;
+	struct emulate_target target = target_of(child);
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		struct user_regs_struct regs = registers_plain();
+		struct emulate_outcome out;
+
+		regs.rsp += 5ULL << 32;
+		assert_true(emulate_accesses(child->emulator, &target, list[i].code, list[i].len, &regs, &out));
+		assert_int_equal(out.n_accesses, 1);
+		assert_int_equal(out.accesses[0].addr, regs.rsp + (uint64_t)list[i].offset);
+		assert_int_equal(out.accesses[0].kind, list[i].kind);
+	}
+}
+
 /* RF, which the kernel shows set at a fault, ends with the instruction. */
 static void test_resume_flag(void **state)
 {
@@ -1252,6 +1281,7 @@ int main(void)
 		TEST(test_touched),
 		TEST(test_state_is_spared),
 		TEST(test_left_to_the_thread),
+		TEST(test_stack_is_wide),
 		TEST(test_resume_flag),
 		TEST(test_code_changes),
 		TEST(test_many_places),
