@@ -316,7 +316,7 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 	}
 }
 
-static uint8_t way_of(const struct decoded *code, const struct emulate_processor *processor)
+static uint8_t way_of(const struct decoded *code)
 {
 	const ZydisDecodedInstruction *in = &code->in;
 
@@ -330,8 +330,6 @@ static uint8_t way_of(const struct decoded *code, const struct emulate_processor
 	if (in->mnemonic == ZYDIS_MNEMONIC_MOV && code->ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		ZydisRegisterGetClass(code->ops[1].reg.value) == ZYDIS_REGCLASS_SEGMENT)
 		return WAY_STORE_SEGMENT;
-	if (!emulate_processor_has(processor, in->meta.isa_set))
-		return WAY_STEP;
 	for (unsigned i = 0; i < ARRAY_LEN(stub_categories); i++) {
 		if (stub_categories[i] == in->meta.category)
 			return WAY_STUB;
@@ -383,14 +381,15 @@ bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor
 	plan->is_repeated = insn.is_repeated;
 	if (insn.is_hint)
 		return true;
-	plan->way = way_of(&decoded, processor);
+	plan->way = way_of(&decoded);
 	is_whole = operands_fill(plan, &decoded, &insn);
 	hand_fill(plan, &decoded);
 	operands_sort(plan);
 	if (is_string(&decoded))
 		string_fill(plan, &decoded);
 	loose_fill(plan, &decoded, processor);
-	if (!is_whole || plan->n_operands == 0)
+	if (!is_whole || plan->n_operands == 0 ||
+		!emulate_processor_has(processor, decoded.in.meta.isa_set, decoded.in.mnemonic))
 		plan->way = WAY_STEP;
 	if (plan->way == WAY_STORE_SEGMENT)
 		plan->reg = (uint8_t)ZydisRegisterGetId(decoded.ops[1].reg.value);

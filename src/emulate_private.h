@@ -156,9 +156,9 @@ struct emulate_run {
 	unsigned char header[64]; /* the tracee's, of its area */
 };
 
-/* emulate_processor.c: what is there, and whether it has the instructions of a set (ZydisISASet). */
+/* emulate_processor.c: what is there, and whether it has an instruction (ZydisISASet, ZydisMnemonic). */
 void emulate_processor_read(struct emulate_processor *processor);
-bool emulate_processor_has(const struct emulate_processor *processor, unsigned set);
+bool emulate_processor_has(const struct emulate_processor *processor, unsigned set, unsigned mnemonic);
 
 /* emulate_plan.c: false: no instruction. */
 bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor *processor,

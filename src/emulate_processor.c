@@ -116,10 +116,12 @@ static bool has_bit(const struct emulate_processor *processor, const struct set 
 	return set->leaf == ALWAYS || processor->leaves[set->leaf][set->output] >> set->bit & 1;
 }
 
-bool emulate_processor_has(const struct emulate_processor *processor, unsigned set)
+bool emulate_processor_has(const struct emulate_processor *processor, unsigned set, unsigned mnemonic)
 {
 	bool has_short = processor->leaves[LEAF_7][EBX] >> 31 & 1;
 
+	if (mnemonic == ZYDIS_MNEMONIC_MOVDIR64B) /* Zydis has it in one set with movdiri */
+		return processor->leaves[LEAF_7][ECX] >> 28 & 1;
 	for (unsigned i = 0; i < ARRAY_LEN(sets); i++) {
 		if (sets[i].set == set)
 			return has_bit(processor, &sets[i]) && (processor->parts & sets[i].parts) == sets[i].parts &&

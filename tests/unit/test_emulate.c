@@ -2,7 +2,7 @@
  * callbacks to the child; then the child must be in the same state, to the last bit of registers and memory. The
  * forms are those of insn_forms.h and emulate_forms.h, then changed bytes of them (EMULATE_ROUNDS of these). What
  * the forms cannot hold is tested by itself. */
-#include "watchprof/emulate.h"
+#include "../../src/emulate_private.h"
 #include "watchprof/hit.h"
 #include "watchprof/insn.h"
 #include "watchprof/util.h"
@@ -66,7 +66,6 @@ __asm__(".text\n"
 #define FX_END	    416
 #define HEADER	    512
 #define FLAGS_HIDDEN 0x10100ULL /* RF, TF */
-#define FLAGS_STATUS 0x8d5ULL
 
 static unsigned char stack_memory[MEMORY_BYTES] __attribute__((aligned(4096)));
 static unsigned char *const memories[N_MEMORY] = {form_memory, form_other, stack_memory};
@@ -1197,7 +1196,34 @@ static void test_refused_piece(void **state)
 	assert_memory_equal(after, before, sizeof(after));
 }
 
-/* Not on this machine, perhaps; it is done by hand. */
+/* What is done by hand would run anywhere; where the processor has no such instruction, it is the thread that gets SIGILL. */
+static void test_not_here(void **state)
+{
+	static const struct {
+		unsigned char code[5];
+		uint8_t len, leaf, output, bit; /* of cpuid: emulate_processor.c */
+	} list[] = {
+		{{0x0f, 0x01, 0xfc}, 3, 4, 1, 0},		/* clzero */
+		{{0x66, 0x0f, 0x38, 0xf8, 0x06}, 5, 1, 2, 28}, /* movdir64b (%rsi),%rax */
+		{{0x66, 0x0f, 0xae, 0x3b}, 4, 1, 1, 23},	/* clflushopt (%rbx) */
+		{{0x66, 0x0f, 0xae, 0x33}, 4, 1, 1, 24},	/* clwb (%rbx) */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		struct emulate_processor processor = {0};
+		struct emulate_plan plan;
+
+		assert_true(emulate_plan_make(&plan, &processor, list[i].code, list[i].len, 0x1000));
+		assert_int_equal(plan.way, WAY_STEP);
+		assert_true(plan.n_operands > 0); /* what it would touch is told */
+		processor.leaves[list[i].leaf][list[i].output] = 1U << list[i].bit;
+		assert_true(emulate_plan_make(&plan, &processor, list[i].code, list[i].len, 0x1000));
+		assert_int_not_equal(plan.way, WAY_STEP);
+	}
+}
+
+/* On a processor that is made to have it, perhaps; it is done by hand. */
 static void test_direct_store(void **state)
 {
 	struct child *child = *state;
@@ -1205,6 +1231,7 @@ static void test_direct_store(void **state)
 	struct emulate_outcome out;
 	unsigned char from[64], to[64];
 
+	child->emulator->processor.leaves[1][2] |= 1U << 28;
 	regs.rsi = MEM + 3;
 	regs.rax = MEM + 128;
 	assert_true(child_read(child, regs.rsi, from, sizeof(from)));
@@ -1287,6 +1314,7 @@ int main(void)
 		TEST(test_many_places),
 		TEST(test_refused_memory),
 		TEST(test_refused_piece),
+		cmocka_unit_test(test_not_here),
 		TEST(test_direct_store),
 		TEST(test_xsave_is_told),
 	};
