@@ -326,7 +326,9 @@ static void traps_fill(struct emulate_plan *plan, const struct decoded *code)
 	default:
 		plan->can_trap_simd = plan->level != LEVEL_NONE;
 	}
-	if (code->in.meta.isa_set == ZYDIS_ISA_SET_X87 || code->in.meta.isa_set == ZYDIS_ISA_SET_SSE3X87)
+	/* Those that convert MMX's numbers wait for x87 even where these come from memory (Intel SDM volume 2, "CVTPI2PS"). */
+	if (code->in.meta.isa_set == ZYDIS_ISA_SET_X87 || code->in.meta.isa_set == ZYDIS_ISA_SET_SSE3X87 ||
+		code->in.mnemonic == ZYDIS_MNEMONIC_CVTPI2PS || code->in.mnemonic == ZYDIS_MNEMONIC_CVTPI2PD)
 		plan->can_trap_x87 = true;
 	if (code->in.mnemonic == ZYDIS_MNEMONIC_DIV)
 		plan->division = DIVISION_UNSIGNED;

@@ -44,10 +44,15 @@ HIT_PATH static void piece_add(struct emulate_run *run, const struct insn_operan
 
 HIT_PATH static uint64_t address_of(const struct emulate_run *run, const struct insn_operand *op)
 {
-	uint64_t addr = insn_operand_address(op, &run->regs);
+	struct user_regs_struct regs;
+	uint64_t addr;
 
-	if (run->plan->is_xlat)
-		addr += run->regs.rax & 0xff;
+	if (run->plan->is_xlat) {
+		regs = run->regs;
+		regs.rbx += regs.rax & 0xff;
+		return insn_operand_address(op, &regs);
+	}
+	addr = insn_operand_address(op, &run->regs);
 	return run->plan->is_line ? addr & ~(uint64_t)(CACHE_LINE - 1) : addr;
 }
 

@@ -295,9 +295,6 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 	case WAY_XLAT:
 		plan->is_xlat = true;
 		plan->operands[0].index = INSN_NO_REGISTER;
-		plan->operands[0].is_narrow = false;
-		if (code->in.address_width == 32)
-			plan->way = WAY_STEP;
 		break;
 	case WAY_COPY: /* of which operand a segment would be is not the same everywhere */
 		if (plan->operands[0].segment || plan->operands[1].segment)

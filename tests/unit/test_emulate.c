@@ -1090,6 +1090,52 @@ static void test_stack_is_wide(void **state)
 	}
 }
 
+/* xlat adds the whole of al, and cuts the sum to the size of addresses. */
+static void test_translate(void **state)
+{
+	struct user_regs_struct regs = registers_plain();
+	struct emulate_outcome out;
+	const uint8_t value = 0x5a;
+
+	assert_true(child_write(*state, MEM + 0xe0, &value, 1));
+	regs.rbx = 0xffffffff00000000ULL + MEM - 0x10;
+	regs.rax = 0x1234f0;
+	assert_int_equal(CARRY_OUT(*state, &regs, &out, 0x67, 0xd7), EMULATE_DONE);
+	assert_int_equal(regs.rax, 0x12345a);
+	assert_int_equal(out.accesses[0].addr, MEM + 0xe0);
+	regs.rbx = 0xfffffffffffffff0ULL;
+	regs.rax = 0xff;
+	assert_int_equal(CARRY_OUT(*state, &regs, &out, 0x67, 0xd7), EMULATE_FAULT);
+	assert_int_equal(out.accesses[0].addr, 0xef);
+}
+
+/* An exception of x87 that waits would be raised here, in the tracer. */
+static void test_waiting_exception(void **state)
+{
+	static const unsigned char list[][4] = {
+		{0x90, 0x0f, 0x2a, 0x03}, /* cvtpi2ps (%rbx),%xmm0 */
+		{0x66, 0x0f, 0x2a, 0x03}, /* cvtpi2pd (%rbx),%xmm0 */
+		{0x90, 0x0f, 0x6f, 0x03}, /* movq (%rbx),%mm0 */
+		{0x90, 0x90, 0xd9, 0x03}, /* flds (%rbx) */
+	};
+	struct child *child = *state;
+	struct user_fpregs_struct fx;
+	struct emulate_outcome out;
+
+	assert_true(child_fp_get(child, &fx));
+	fx.cwd = 0x37b; /* a division by zero, not masked */
+	fx.swd = 0x8084;
+	assert_true(child_fp_set(child, &fx));
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		struct user_regs_struct regs = registers_plain();
+		size_t at = 0;
+
+		while (list[i][at] == 0x90)
+			at++;
+		assert_int_equal(carry_out(child, list[i] + at, sizeof(list[i]) - at, &regs, &out), EMULATE_STEP);
+	}
+}
+
 /* RF, which the kernel shows set at a fault, ends with the instruction. */
 static void test_resume_flag(void **state)
 {
@@ -1309,6 +1355,8 @@ int main(void)
 		TEST(test_state_is_spared),
 		TEST(test_left_to_the_thread),
 		TEST(test_stack_is_wide),
+		TEST(test_translate),
+		TEST(test_waiting_exception),
 		TEST(test_resume_flag),
 		TEST(test_code_changes),
 		TEST(test_many_places),
