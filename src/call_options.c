@@ -227,14 +227,14 @@ static const struct call_option ptraces[] = {
 	NOTHING(0x4200), NOTHING(0x4206), NOTHING(0x4207), NOTHING(0x4208),
 	{.value = 0x4201, .rules = {OUT(3, 8)}}, /* PTRACE_GETEVENTMSG */
 	{.value = 0x4202, .rules = {OUT(3, 128)}}, {.value = 0x4203, .rules = {IN(3, 128)}},
-	{.value = 0x4204, .rules = {{.kind = RULE_IOVEC, .argument = 3, .by = CALL_ONE, .direction = CALL_IN | CALL_OUT}}},
-	{.value = 0x4205, .rules = {{.kind = RULE_IOVEC, .argument = 3, .by = CALL_ONE, .direction = CALL_IN | CALL_OUT}}},
+	{.value = 0x4204, .rules = {{.kind = RULE_REGSET, .argument = 3, .direction = CALL_OUT}}}, /* PTRACE_GETREGSET */
+	{.value = 0x4205, .rules = {{.kind = RULE_REGSET, .argument = 3, .direction = CALL_IN}}},
 	{.value = 0x420a, .rules = {OUT_COUNT(3, 2, 1)}}, {.value = 0x420b, .rules = {IN_COUNT(3, 2, 1)}}, /* sigmask */
 	{.value = 0x420e, .rules = {OUT_COUNT(3, 2, 1)}}, /* PTRACE_GET_SYSCALL_INFO */
 };
 
 const struct call_options call_ptrace = {
-	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ONE, .n = ARRAY_LEN(ptraces), .list = ptraces};
+	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ANY, .n = ARRAY_LEN(ptraces), .list = ptraces};
 
 static const struct call_option keyctls[] = {
 	NOTHING(0),
@@ -248,7 +248,7 @@ static const struct call_option keyctls[] = {
 };
 
 const struct call_options call_keyctl = {
-	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ONE, .n = ARRAY_LEN(keyctls), .list = keyctls};
+	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ANY, .n = ARRAY_LEN(keyctls), .list = keyctls};
 
 /* Options whose value has pointers in it: SO_ATTACH_FILTER and its like. */
 static const struct call_option setsockopts[] = {

@@ -18,6 +18,7 @@ enum call_rule_kind {
 	RULE_PAGES,	    /* a byte for each page of argument by bytes */
 	RULE_IOVEC,	    /* argument by times struct iovec; direction is that of the buffers */
 	RULE_IOVEC_REMOTE,  /* the same, in the process whose pid is argument 0 */
+	RULE_REGSET,	    /* one struct iovec, whose length the kernel writes; direction is that of the buffer */
 	RULE_MSGHDR,	    /* struct msghdr; direction is that of the buffers */
 	RULE_MMSGHDR,	    /* argument by times struct mmsghdr */
 	RULE_SIGSET_PACK,   /* pselect6: pointer to a set and its size */
@@ -89,8 +90,8 @@ extern const struct call_options call_ioctl, call_fcntl, call_prctl, call_arch_p
 #define CALL_INT 8
 #define INT(arg) (CALL_INT | (arg))
 
-/* In by: a count of 1. */
-#define CALL_ONE 16
+/* In address: whatever the arguments are. */
+#define CALL_ANY 16
 
 /* The rules, as the data writes them. */
 #define IN(arg, bytes)	  {.kind = RULE_BYTES, .argument = arg, .direction = CALL_IN, .size = bytes}

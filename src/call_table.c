@@ -44,7 +44,7 @@ static struct place place_memory(int parent, uint64_t pointer_at)
 /* The number that argument by of a rule stands for. */
 static uint64_t count_get(const struct planner *p, unsigned by)
 {
-	uint64_t value = by & CALL_ONE ? 1 : p->args[by & 7];
+	uint64_t value = p->args[by & 7];
 
 	return by & CALL_INT ? (uint32_t)value : value;
 }
@@ -259,6 +259,26 @@ static void plan_iovec_remote(struct planner *p, const struct call_rule *rule)
 	if (memory->is_self && !memory->is_self(memory->context, (int32_t)p->args[0]))
 		one.direction = 0;
 	iovec_add(p, place_register(rule), p->args[rule->argument], count_get(p, rule->by), one);
+}
+
+static void plan_regset(struct planner *p, const struct call_rule *rule)
+{
+	struct {
+		uint64_t base, len;
+	} buffer;
+	uint64_t at = p->args[rule->argument];
+	int parent;
+
+	if (!at || !plan_read(p, at, &buffer, sizeof(buffer)))
+		return;
+	parent = piece_add(p, place_register(rule),
+		(struct call_piece){
+			.addr = at, .len = sizeof(buffer), .direction = CALL_IN | CALL_OUT});
+	if (parent >= 0)
+		piece_add(p, place_memory(parent, at),
+			(struct call_piece){.addr = buffer.base,
+				.len = buffer.len,
+				.direction = rule->direction});
 }
 
 /* struct user_msghdr of the kernel. */
@@ -575,6 +595,7 @@ static plan_rule *const rule_plans[] = {
 	[RULE_PAGES] = plan_pages,
 	[RULE_IOVEC] = plan_iovec,
 	[RULE_IOVEC_REMOTE] = plan_iovec_remote,
+	[RULE_REGSET] = plan_regset,
 	[RULE_MSGHDR] = plan_msghdr,
 	[RULE_MMSGHDR] = plan_mmsghdr,
 	[RULE_SIGSET_PACK] = plan_sigset_pack,
@@ -618,7 +639,7 @@ static void options_plan(struct planner *p, const struct call_options *options)
 		return;
 	}
 	if (options->is_lifted &&
-		(options->address & CALL_ONE || p->args[options->address] >= ADDRESS_FIRST))
+		(options->address & CALL_ANY || p->args[options->address] >= ADDRESS_FIRST))
 		p->out->is_complete = false;
 }
 

@@ -8,10 +8,13 @@
 #include "watchprof/call_bounce.h"
 #include "watchprof/util.h"
 
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
 
 #include <cmocka.h>
 
@@ -240,6 +243,44 @@ static void test_page_without_cure(void **state)
 		}
 	}
 	self_close(&self);
+}
+
+/* Registers of a traced child: the kernel says how many bytes they are in the struct iovec itself. */
+static long registers_get(struct calls *calls, long pid)
+{
+	struct iovec *io = put(calls, &(struct iovec){calls->page + 512, 1024}, sizeof(*io));
+	long result = CALL(calls, SYS_ptrace, PTRACE_GETREGSET, pid, NT_PRSTATUS, io);
+
+	assert_int_equal(io->iov_len, sizeof(struct user_regs_struct));
+	assert_ptr_equal(io->iov_base, calls->page + 512);
+	return result;
+}
+
+static void test_regset(void **state)
+{
+	static const int ways[] = {PROT_NONE, PROT_READ};
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct self self;
+		struct calls calls = {.make = make_shut, .context = &self};
+
+		self_open(&self, ways[i]);
+		calls.page = self.page;
+		assert_int_equal(registers_get(&calls, pid), 0);
+		assert_int_equal(self.n_done, 1);
+		self_close(&self);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 }
 
 /* Memory that is made up: two pages of which the first is shut, a scratch area, and nothing else.
@@ -603,6 +644,7 @@ int main(void)
 		cmocka_unit_test(test_page_shut),
 		cmocka_unit_test(test_page_read_only),
 		cmocka_unit_test(test_page_without_cure),
+		cmocka_unit_test(test_regset),
 		cmocka_unit_test(test_read_short),
 		cmocka_unit_test(test_error),
 		cmocka_unit_test(test_restart),

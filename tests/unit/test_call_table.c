@@ -273,7 +273,8 @@ static const struct example examples[] = {
 	{"waitid", {1, 2, A, 0, B}, "2>A:128w 4>B:144c ~"},
 	{"ptrace", {12, 1, 0, A}, "3>A:216w"},
 	{"ptrace", {7, 1, 0, A}, ""},
-	{"ptrace", {0x4204, 1, 1, V}, "3<V:16 @V=A:10c"},
+	{"ptrace", {0x4204, 1, 1, V}, "3=V:16c @V>A:10c"}, /* PTRACE_GETREGSET, PTRACE_SETREGSET */
+	{"ptrace", {0x4205, 1, 1, V}, "3=V:16c @V<A:10"},
 	{"ptrace", {0x4209, 1, A, B}, "?"},
 	{"getrlimit", {1, A}, "1>A:16w"},
 	{"setrlimit", {1, A}, "1<A:16"},
