@@ -277,7 +277,7 @@ const struct call_entry call_entries[] = {
 	[236] = {.name = "vserver"},
 	[237] = {.name = "mbind", .class = CALL_MAP, .rules = {RANGE(0, 1), NODES(3, 4, CALL_IN)}},
 	[238] = {.name = "set_mempolicy", .rules = {NODES(1, 2, CALL_IN)}},
-	[239] = {.name = "get_mempolicy", .rules = {OUT(0, 4), NODES(1, 2, CALL_OUT)}},
+	[239] = {.name = "get_mempolicy", .rules = {OUT(0, 4), NODES(1, 2, CALL_OUT), FIXED(3, 1, CALL_IN)}},
 	[240] = {.name = "mq_open", .rules = {STRING(0), IN(3, MQ_ATTR)}},
 	[241] = {.name = "mq_unlink", .rules = {STRING(0)}},
 	[242] = {.name = "mq_timedsend", BLOCKS, .rules = {IN_COUNT(1, 2, 1), IN(4, TIMESPEC)}},

@@ -373,6 +373,7 @@ static const struct example examples[] = {
 	{"mbind", {A, PAGE, 1, B, 65}, "map 0#A:4096! 3<B:8"},
 	{"set_mempolicy", {1, B, 65}, "1<B:8"},
 	{"get_mempolicy", {A, B, 66}, "0>A:4w 1>B:16c"},
+	{"get_mempolicy", {A, 0, 0, C, 3}, "0>A:4w 3<C:1!"}, /* MPOL_F_NODE | MPOL_F_ADDR: it looks at the page */
 	{"migrate_pages", {0, 65, A, B}, "2<A:8 3<B:8"},
 	{"move_pages", {0, 2, A, B, C}, "map 2<A:16 3<B:8 4>C:8w ?"},
 	{"process_madvise", {3, V, 2, 4}, "map 1<V:32 ?"},
