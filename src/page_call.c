@@ -415,13 +415,25 @@ static bool is_map_near(const struct space *space, const struct page_thread *own
 	}
 }
 
+/* Of a call that changes mappings, wherever these are: does it find its other arguments (mbind's mask, the lists of move_pages)? */
+static bool has_shut_argument(const struct space *space, const struct call_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct call_piece *piece = &plan->pieces[i];
+
+		if (!(piece->direction & CALL_MAPPED) && space_is_shut(space, piece->addr, piece->len, kind_of(piece->direction)))
+			return true;
+	}
+	return !plan->is_complete;
+}
+
 /* May the call touch shut pages in ways that the pieces of its plan do not tell? */
 static bool is_to_be_lifted(const struct space *space, const struct page_thread *own, const struct call_plan *plan,
 	const struct user_regs_struct *regs)
 {
 	switch (plan->class) {
 	case CALL_MAP:
-		return is_map_near(space, own);
+		return is_map_near(space, own) || has_shut_argument(space, plan);
 	case CALL_SIGRETURN:
 		return space_is_shut(space, regs->rsp - 128, FRAME_BYTES, HIT_READ);
 	case CALL_EXIT:

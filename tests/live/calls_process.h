@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -522,6 +523,22 @@ static void case_new_calls(struct calls *c)
 	close(fd);
 }
 
+/* Of nodes of memory: the page is looked at itself, and has lists for areas elsewhere. */
+static void case_policies(struct calls *c)
+{
+	int *node = room(c, 4), *status = room(c, 4);
+	uint64_t *mask = room(c, 8);
+	void *area = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void **pages = put(c, &area, sizeof(area));
+
+	*mask = 1;
+	CALL(c, SYS_get_mempolicy, node, NULL, 0, c->page, 3); /* MPOL_F_NODE | MPOL_F_ADDR */
+	CALL(c, SYS_mbind, area, 4096, 2, mask, 65, 0);	       /* MPOL_BIND */
+	CALL(c, SYS_move_pages, 0, 1, pages, NULL, status, 0);
+	hide(pages, sizeof(*pages));
+	munmap(area, 4096);
+}
+
 static const struct calls_case calls_process[] = {
 	{"sigprocmask", case_sigprocmask},
 	{"sigtimedwait", case_sigtimedwait},
@@ -549,6 +566,7 @@ static const struct calls_case calls_process[] = {
 	{"messages", case_messages},
 	{"mq", case_mq},
 	{"new-calls", case_new_calls},
+	{"policies", case_policies},
 };
 
 #endif

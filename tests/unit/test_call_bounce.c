@@ -121,9 +121,9 @@ static long make_shut(struct calls *calls, long nr, const long *args)
 }
 
 /* Cases with calls that have to be lifted: a bad pointer beside one to the page, buffers that stay
- * in use, futex words, arrays of unknown length. */
+ * in use, futex words, arrays of unknown length, the page itself. */
 static const char *const lifted[] = {
-	"bad-pointers", "writev-bad", "vmsplice", "futex", "semaphores"};
+	"bad-pointers", "writev-bad", "vmsplice", "futex", "semaphores", "policies"};
 
 static bool is_lifted(const char *name)
 {
