@@ -140,8 +140,9 @@ static const struct call_option semctls[] = {
 	{.value = 1, .rules = {IN(3, 104)}}, /* IPC_SET */
 	{.value = 2, .rules = {OUT(3, 104)}},
 	{.value = 3, .rules = {OUT(3, 40)}},  /* IPC_INFO */
-	{.value = 13, .rules = {VAGUE(3)}},   /* GETALL: only the kernel knows how many */
-	{.value = 17, .rules = {VAGUE(3)}},   /* SETALL */
+	/* Only the kernel knows how many semaphores a set has: 32,000 at most (SEMMSL). */
+	{.value = 13, .rules = {FIXED(3, 64000, CALL_OUT)}}, /* GETALL */
+	{.value = 17, .rules = {FIXED(3, 64000, CALL_IN)}},  /* SETALL */
 	{.value = 18, .rules = {OUT(3, 104)}}, /* SEM_STAT */
 	{.value = 19, .rules = {OUT(3, 40)}},
 	{.value = 20, .rules = {OUT(3, 104)}},

@@ -572,6 +572,9 @@ static void test_lift(void **state)
 	assert_int_equal(fake_enter(fake, SYS_clone, 0x100000, 0, BASE, 0), BOUNCE_LIFT);
 	assert_int_equal(fake_enter(fake, SYS_vmsplice, 1, BASE, 0, 0), BOUNCE_NONE);
 	assert_int_equal(fake_enter(fake, SYS_ioctl, 3, 0xabcdef, BASE + PAGE, 0), BOUNCE_LIFT);
+	/* As many semaphores as a set may have. */
+	assert_int_equal(fake_enter(fake, SYS_semctl, 1, 0, 13, BASE - 63999), BOUNCE_LIFT);
+	assert_int_equal(fake_enter(fake, SYS_semctl, 1, 0, 13, BASE - 64000), BOUNCE_NONE);
 	/* The program may not write there itself: the kernel must say so. */
 	fake->is_second_barred = true;
 	assert_int_equal(fake_enter(fake, SYS_read, 3, BASE + PAGE - 8, 16, 0), BOUNCE_LIFT);

@@ -381,7 +381,8 @@ static const struct example examples[] = {
 	{"semop", {1, A, 2}, "1<A:12 ~"},
 	{"semtimedop", {1, A, 2, B}, "1<A:12 3<B:16 ~"},
 	{"semctl", {1, 0, IPC_STAT_, A}, "3>A:104w"},
-	{"semctl", {1, 0, 13, A}, "3=A:4096c!"},
+	{"semctl", {1, 0, 13, A}, "3>A:64000c!"}, /* GETALL, SETALL */
+	{"semctl", {1, 0, 17, A}, "3<A:64000!"},
 	{"semctl", {1, 0, 16, 99999999}, ""}, /* SETVAL */
 	{"shmctl", {1, IPC_STAT_, A}, "2>A:112w"},
 	{"shmctl", {1, IPC_SET_, A}, "2<A:112"},
