@@ -96,9 +96,14 @@ static const struct call_option fcntls[] = {
 	READS(37, 32),
 	{.value = 38, .may_block = true, .rules = {IN(2, 32)}},
 	WRITES(1035, 8), READS(1036, 8), WRITES(1037, 8), READS(1038, 8), /* F_GET_RW_HINT... */
+	/* Their argument is a number, or none. */
+	NOTHING(0), NOTHING(1), NOTHING(2), NOTHING(3), NOTHING(4), NOTHING(8), NOTHING(9), NOTHING(10), NOTHING(11),
+	NOTHING(1024), NOTHING(1025), NOTHING(1026), NOTHING(1027), NOTHING(1028), NOTHING(1029), NOTHING(1030),
+	NOTHING(1031), NOTHING(1032), NOTHING(1033), NOTHING(1034),
 };
 
-const struct call_options call_fcntl = {.selector = 1, .mask = UINT32_MAX, .n = ARRAY_LEN(fcntls), .list = fcntls};
+const struct call_options call_fcntl = {
+	.selector = 1, .mask = UINT32_MAX, .is_lifted = true, .address = 2, .n = ARRAY_LEN(fcntls), .list = fcntls};
 
 static const struct call_option prctls[] = {
 	{.value = 2, .rules = {OUT(1, 4)}}, /* PR_GET_PDEATHSIG */
@@ -117,9 +122,19 @@ static const struct call_option prctls[] = {
 	{.value = 62, .rules = {OUT_MAYBE(4, 8)}}, /* PR_SCHED_CORE */
 	{.value = 0x41555856, .rules = {OUT_RESULT(1, 2, 1)}}, /* PR_GET_AUXV */
 	{.value = 0x53564d41, .class = CALL_MAP, .rules = {RANGE(2, 3), {.kind = RULE_STRING, .argument = 4, .direction = CALL_IN, .size = 80}}},
+	/* Numbers alone. */
+	NOTHING(1), NOTHING(3), NOTHING(4), NOTHING(6), NOTHING(7), NOTHING(8), NOTHING(10), NOTHING(12), NOTHING(13),
+	NOTHING(14), NOTHING(20), NOTHING(21), NOTHING(23), NOTHING(24), NOTHING(26), NOTHING(27), NOTHING(28),
+	NOTHING(29), NOTHING(30), NOTHING(31), NOTHING(32), NOTHING(33), NOTHING(34), NOTHING(36), NOTHING(38),
+	NOTHING(39), NOTHING(41), NOTHING(42), NOTHING(43), NOTHING(44), NOTHING(45), NOTHING(46), NOTHING(47),
+	NOTHING(50), NOTHING(51), NOTHING(52), NOTHING(53), NOTHING(54), NOTHING(55), NOTHING(56), NOTHING(57),
+	NOTHING(58), NOTHING(60), NOTHING(61), NOTHING(63), NOTHING(64), NOTHING(65), NOTHING(66), NOTHING(67),
+	NOTHING(68), NOTHING(69), NOTHING(70), NOTHING(71), NOTHING(72), NOTHING(73), NOTHING(75), NOTHING(76),
+	NOTHING(77), NOTHING(78), NOTHING(0x59616d61), /* PR_SET_PTRACER */
 };
 
-const struct call_options call_prctl = {.selector = 0, .mask = UINT32_MAX, .n = ARRAY_LEN(prctls), .list = prctls};
+const struct call_options call_prctl = {
+	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ANY, .n = ARRAY_LEN(prctls), .list = prctls};
 
 static const struct call_option arch_prctls[] = {
 	{.value = 0x1003, .rules = {OUT(1, 8)}}, /* ARCH_GET_FS */
@@ -131,10 +146,14 @@ static const struct call_option arch_prctls[] = {
 	{.value = 0x5001, .class = CALL_MAP, .is_incomplete = true}, /* shadow stack on, off */
 	{.value = 0x5002, .class = CALL_MAP, .is_incomplete = true},
 	{.value = 0x5005, .rules = {OUT(1, 8)}},
+	/* Numbers alone: ARCH_SET_GS, ARCH_SET_FS, cpuid, permissions, LAM, locks of shadow stacks. */
+	NOTHING(0x1001), NOTHING(0x1002), NOTHING(0x1011), NOTHING(0x1012), NOTHING(0x1023), NOTHING(0x1025),
+	NOTHING(0x4002), NOTHING(0x4004), NOTHING(0x5003), NOTHING(0x5004),
 };
 
 const struct call_options call_arch_prctl = {
-	.selector = 0, .mask = UINT32_MAX, .n = ARRAY_LEN(arch_prctls), .list = arch_prctls};
+	.selector = 0, .mask = UINT32_MAX, .is_lifted = true, .address = CALL_ANY, .n = ARRAY_LEN(arch_prctls),
+	.list = arch_prctls};
 
 static const struct call_option semctls[] = {
 	{.value = 1, .rules = {IN(3, 104)}}, /* IPC_SET */

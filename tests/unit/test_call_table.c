@@ -303,10 +303,13 @@ static const struct example examples[] = {
 	{"prctl", {16, A}, "1>A:16w"},
 	{"prctl", {2, A}, "1>A:4w"},
 	{"prctl", {1, A}, ""},
+	{"prctl", {78, 1, 16}, ""},
+	{"prctl", {12345, 1}, "?"}, /* what nobody knows */
 	{"prctl", {22, 2, A}, "seccomp 2=A:4096c! ?"},
 	{"prctl", {0x53564d41, 0, A, 4096, B}, "map 2#A:4096! 4<B:5"},
 	{"arch_prctl", {0x1003, A}, "1>A:8w"}, /* ARCH_GET_FS */
 	{"arch_prctl", {0x1002, A}, ""},       /* ARCH_SET_FS */
+	{"arch_prctl", {0x3001, A}, "?"},
 	{"modify_ldt", {0, A, 64}, "1>A:64r"},
 	{"modify_ldt", {1, A, 16}, "1<A:16"},
 	{"kcmp", {1, 2, 7, 3, A}, "4=A:4096c!"},
@@ -409,6 +412,9 @@ static const struct example examples[] = {
 	{"fcntl", {3, 5, A}, "2=A:32c"},   /* F_GETLK */
 	{"fcntl", {3, 7, A}, "2<A:32 ~"},  /* F_SETLKW */
 	{"fcntl", {3, 4, A}, ""},	   /* F_SETFL */
+	{"fcntl", {3, 1031, 1 << 20}, ""}, /* F_SETPIPE_SZ */
+	{"fcntl", {3, 1234, A}, "?"},
+	{"fcntl", {3, 1234, 77}, ""},
 	{"fcntl", {3, 16, A}, "2>A:8w"},   /* F_GETOWN_EX */
 	/* futex: 0 wait, 1 wake, 4 compare and requeue, 5 wake and change, 6 lock, 9 wait with mask; 128 private */
 	{"futex", {A, 0, 1, B}, "futex 0=A:4c! 3<B:16 ~once"},
