@@ -186,7 +186,7 @@ const struct call_options call_msgctl = {.selector = 1, .mask = UINT32_MAX, .n =
  * is done (get_futex_key() in kernel/futex/core.c; test_call_bounce.c pins it). The clock bit (256) makes no difference. */
 #define WORD(arg)      FIXED(arg, 4, CALL_IN)
 #define WORD_SET(arg)  FIXED(arg, 4, CALL_IN | CALL_OUT)
-#define PRIVATE	       128
+#define PRIVATE	       CALL_FUTEX_PRIVATE
 
 #define ASLEEP	       .may_block = true, .looks_once = true
 
@@ -221,21 +221,31 @@ static const struct call_option futexes[] = {
 
 const struct call_options call_futex = {.selector = 1, .mask = ~256U, .n = ARRAY_LEN(futexes), .list = futexes};
 
-/* The calls that each do one of these (futex2): argument 3 says private. */
+/* The calls that each do one of these (futex2): argument 3 says private, and whether there are two words. */
+#define WORDS_SET(arg) FIXED(arg, 8, CALL_IN | CALL_OUT)
+
 static const struct call_option futex_wakes[] = {
 	{.value = 0, .rules = {WORD_SET(0)}},
+	{.value = CALL_FUTEX_NUMA, .rules = {WORDS_SET(0)}},
+	{.value = CALL_FUTEX_NUMA | PRIVATE, .rules = {WORDS_SET(0)}},
 };
 
-const struct call_options call_futex_wake = {
-	.selector = 3, .mask = PRIVATE, .n = ARRAY_LEN(futex_wakes), .list = futex_wakes};
+const struct call_options call_futex_wake = {.selector = 3,
+	.mask = PRIVATE | CALL_FUTEX_NUMA,
+	.n = ARRAY_LEN(futex_wakes),
+	.list = futex_wakes};
 
 static const struct call_option futex_waits[] = {
 	{.value = 0, .rules = {WORD_SET(0)}},
 	{.value = PRIVATE, .rules = {WORD(0)}},
+	{.value = CALL_FUTEX_NUMA, .rules = {WORDS_SET(0)}},
+	{.value = CALL_FUTEX_NUMA | PRIVATE, .rules = {WORDS_SET(0)}},
 };
 
-const struct call_options call_futex_wait = {
-	.selector = 3, .mask = PRIVATE, .n = ARRAY_LEN(futex_waits), .list = futex_waits};
+const struct call_options call_futex_wait = {.selector = 3,
+	.mask = PRIVATE | CALL_FUTEX_NUMA,
+	.n = ARRAY_LEN(futex_waits),
+	.list = futex_waits};
 
 /* Requests without memory of the caller, and those with plain structures. The others are lifted. */
 static const struct call_option ptraces[] = {

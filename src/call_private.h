@@ -90,6 +90,11 @@ extern const struct call_options call_ioctl, call_fcntl, call_prctl, call_arch_p
 #define CALL_INT 8
 #define INT(arg) (CALL_INT | (arg))
 
+/* Flags of a futex (linux/futex.h): it is the process's own; a word with the number of a node follows it, which the kernel
+ * may set. */
+#define CALL_FUTEX_PRIVATE 128
+#define CALL_FUTEX_NUMA	   4
+
 /* In address: whatever the arguments are. */
 #define CALL_ANY 16
 

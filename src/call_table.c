@@ -479,9 +479,16 @@ static void plan_sigevent(struct planner *p, const struct call_rule *rule)
 		piece_in(p, place_memory(parent, at), event.value, rule->base);
 }
 
-#define WAITER_PRIVATE                                                                             \
-	128 /* FUTEX2_PRIVATE; the words of others are looked up for writing: see call_options.c   \
-	     */
+/* The words of others are looked up for writing: see call_options.c. */
+static struct call_piece waiter_piece(uint64_t word, uint32_t flags)
+{
+	bool is_read = (flags & (CALL_FUTEX_PRIVATE | CALL_FUTEX_NUMA)) == CALL_FUTEX_PRIVATE;
+
+	return (struct call_piece){.addr = word,
+		.len = flags & CALL_FUTEX_NUMA ? 8 : 4,
+		.direction = is_read ? CALL_IN : CALL_IN | CALL_OUT,
+		.is_fixed = true};
+}
 
 static void plan_waiters(struct planner *p, const struct call_rule *rule)
 {
@@ -497,11 +504,7 @@ static void plan_waiters(struct planner *p, const struct call_rule *rule)
 	parent = piece_in(p, place_register(rule), at, n * sizeof(list[0]));
 	for (size_t i = 0; parent >= 0 && i < n; i++)
 		piece_add(p, place_memory(parent, at + i * sizeof(list[0]) + 8),
-			(struct call_piece){.addr = list[i].word,
-				.len = 4,
-				.direction = list[i].flags & WAITER_PRIVATE ? CALL_IN
-									    : CALL_IN | CALL_OUT,
-				.is_fixed = true});
+			waiter_piece(list[i].word, list[i].flags));
 }
 
 static void plan_xattr(struct planner *p, const struct call_rule *rule)

@@ -42,6 +42,7 @@ enum {
 #define T AT('T') /* struct sigevent with a cookie in A */
 #define V AT('V') /* struct iovec: 10 bytes in A, 20 in B */
 #define W AT('W') /* two struct futex_waitv: A, B (private) */
+#define X AT('X') /* struct futex_waitv: A (private, with a node) */
 #define Y AT('Y') /* struct xattr_args: 30 bytes in A */
 #define Z AT('Z') /* attributes that say 72, first and second */
 
@@ -71,6 +72,7 @@ static unsigned char *pages_new(void)
 	put(memory, T, A), put(memory, T + 8, 2ULL << 32); /* SIGEV_THREAD */
 	put(memory, V, A), put(memory, V + 8, 10), put(memory, V + 16, B), put(memory, V + 24, 20);
 	put(memory, W + 8, A), put(memory, W + 32, B), put(memory, W + 40, 128);
+	put(memory, X + 8, A), put(memory, X + 16, 128 + 4);
 	put(memory, Y, A), put(memory, Y + 8, 30);
 	put(memory, Z, 72 | 72ULL << 32);
 	return memory;
@@ -431,6 +433,10 @@ static const struct example examples[] = {
 	{"futex_wake", {A, 0, 1, 128}, "futex"},
 	{"futex_wait", {A, 0, 0, 0, B}, "futex 0=A:4c! 4<B:16 ~once"},
 	{"futex_wait", {A, 0, 0, 128 + 2, B}, "futex 0<A:4! 4<B:16 ~once"},
+	/* With the number of a node behind the word. */
+	{"futex_wake", {A, 0, 1, 4 + 128 + 2}, "futex 0=A:8c!"},
+	{"futex_wait", {A, 0, 0, 4 + 2, B}, "futex 0=A:8c! 4<B:16 ~once"},
+	{"futex_waitv", {X, 1}, "futex 0<X:24 @X+8=A:8c! ~once"},
 	{"futex_requeue", {W}, "futex 0<W:48 @W+8=A:4c! @W+32<B:4!"},
 	/* asynchronous */
 	{"io_setup", {4, A}, "async 1=A:8c"},
