@@ -31,7 +31,7 @@ enum {
 	IO_EVENT = 32,
 };
 
-/* msgsnd and recvfrom flags that keep pages of the buffer in use. */
+/* MSG_ZEROCOPY, among the flags of calls that send: pages of the buffer stay in use. */
 #define PINS_ZEROCOPY(arg) .pins_argument = arg, .pins_mask = 0x4000000
 
 const struct call_entry call_entries[] = {

@@ -284,7 +284,9 @@ const struct call_options call_keyctl = {
 static const struct call_option setsockopts[] = {
 	{.value = 26, .is_incomplete = true},
 	{.value = 51, .is_incomplete = true},
-	{.value = 64, .is_incomplete = true}, /* IPT_SO_SET_REPLACE */
+	{.value = 64, .is_incomplete = true},  /* IPT_SO_SET_REPLACE, of IPv6, too */
+	{.value = 96, .is_incomplete = true},  /* ARPT_SO_SET_REPLACE */
+	{.value = 128, .is_incomplete = true}, /* EBT_SO_SET_ENTRIES */
 };
 
 const struct call_options call_setsockopt = {

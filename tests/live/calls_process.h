@@ -397,7 +397,7 @@ static void case_process_vm(struct calls *c)
 static void case_futex(struct calls *c)
 {
 	static uint32_t outside;
-	uint32_t *word_inside = room(c, 4);
+	uint32_t *word_inside = room(c, 4), *pair = room(c, 8);
 	struct timespec short_time = {.tv_nsec = 1},
 			*time = put(c, &short_time, sizeof(short_time));
 
@@ -410,6 +410,8 @@ static void case_futex(struct calls *c)
 	CALL(c, SYS_futex, &outside, FUTEX_WAKE_OP_PRIVATE, 0, 0, word_inside,
 		FUTEX_OP(FUTEX_OP_SET, 5, FUTEX_OP_CMP_EQ, 0));
 	CALL(c, SYS_futex, word_inside, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, &outside, 4);
+	pair[1] = UINT32_MAX; /* no node yet: the kernel sets it (from Linux 6.16 on) */
+	CALL(c, 454, pair, UINT32_MAX, 1, 2 | 4 | 128); /* futex_wake: FUTEX2_SIZE_U32, _NUMA, _PRIVATE */
 }
 
 /* An exec that fails: names and lists are read, and the program goes on. */

@@ -227,6 +227,7 @@ static const struct example examples[] = {
 	{"socketpair", {1, 1, 0, A}, "3>A:8w"},
 	{"setsockopt", {3, 1, 2, A, 4}, "3<A:4"},
 	{"setsockopt", {3, 1, 26, A, 16}, "3<A:16 ?"},
+	{"setsockopt", {3, 0, 128, A, 16}, "3<A:16 ?"},
 	{"getsockopt", {3, 1, 2, A, L}, "3=A:16v 4=L:4c"},
 	{"getsockopt", {3, 6, 35, A, L}, "3=A:16v 4=L:4c ?"},
 	{"sendto", {3, A, 50, 0, B, 16}, "1<A:50 4<B:16 ~"},
