@@ -40,7 +40,8 @@ static uint8_t flow_of(const ZydisDecodedInstruction *in)
 	case ZYDIS_CATEGORY_RET:
 		return FLOW_AWAY;
 	default:
-		return in->mnemonic == ZYDIS_MNEMONIC_UD2 || in->mnemonic == ZYDIS_MNEMONIC_HLT ||
+		return in->mnemonic == ZYDIS_MNEMONIC_UD0 || in->mnemonic == ZYDIS_MNEMONIC_UD1 ||
+				in->mnemonic == ZYDIS_MNEMONIC_UD2 || in->mnemonic == ZYDIS_MNEMONIC_HLT ||
 				in->mnemonic == ZYDIS_MNEMONIC_INT3
 			? FLOW_AWAY
 			: FLOW_NEXT;

@@ -257,6 +257,24 @@ static void test_elsewhere(void **state)
 	assert_access(judge(&code, &regs, 0x7007), HIT_WRITE, 8);
 }
 
+/* Behind a trap that compilers put where nothing follows, a branch led to ip. ud1 names memory that it does not touch. */
+static void test_behind_trap(void **state)
+{
+	static const struct known codes[] = {
+		{.before = {0x0f, 0x0b}, .n_before = 2},		   /* ud2 */
+		{.before = {0x67, 0x0f, 0xb9, 0x40, 0x05}, .n_before = 5}, /* ud1 5(%eax),%eax */
+		{.before = {0xcc}, .n_before = 1},			   /* int3 */
+	};
+	const struct user_regs_struct regs = {.rip = 0x1000, .rax = 0x5000, .rsp = 0x8000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		assert_access(judge(&codes[i], &regs, 0x6000), HIT_READ, 8);
+		assert_access(judge(&codes[i], &regs, 0x5000), HIT_READ, 8);
+		assert_access(judge(&codes[i], &regs, 0x8000), UNKNOWN, 0);
+	}
+}
+
 /* Where the code alone says which bytes it touched. */
 static void test_plain(void **state)
 {
@@ -516,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_rep_or_before),
 		cmocka_unit_test(test_without_boundary),
 		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_behind_trap),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_enter_nested),
 		cmocka_unit_test(test_entry),
