@@ -25,7 +25,6 @@ struct sight {
 	uint8_t sure, near, maybe, off; /* kinds */
 	bool differs; /* near or maybe: operands of different kinds */
 	uint8_t touched;
-	uint32_t size;
 };
 
 struct range {
@@ -192,26 +191,16 @@ static uint8_t operand_touched(const struct insn_operand *op, const struct insn_
 	}
 }
 
-static uint32_t operand_size(const struct insn_operand *op)
-{
-	return op->lanes == LANES_SPREAD ? op->element : op->lanes == LANES_LOOSE ? 0 : op->size;
-}
-
 static void sight_note(struct sight *sight, const struct insn_operand *op, const struct insn_state *state)
 {
-	uint8_t touched = operand_touched(op, state);
-
 	if (sight->touched != TOUCHED_YES)
-		sight->touched = touched;
-	sight->size = operand_size(op);
+		sight->touched = operand_touched(op, state);
 }
 
 static void possible_note(struct sight *sight, uint8_t *kinds, const struct insn_operand *op)
 {
 	sight->differs |= *kinds && *kinds != op->kind;
 	*kinds |= op->kind;
-	if (!sight->sure)
-		sight->size = operand_size(op);
 }
 
 HIT_PATH static struct sight insn_look(const struct insn *insn, const struct insn_state *state, struct range watched)
@@ -247,21 +236,20 @@ static uint8_t unknown_of(uint8_t kinds)
 	return (uint8_t)((kinds & HIT_READ ? HIT_READ_UNKNOWN : 0) | (kinds & HIT_WRITE ? HIT_WRITE_UNKNOWN : 0));
 }
 
-static struct insn_access access_make(uint8_t kind, uint8_t touched, uint32_t size)
+static struct insn_access access_make(uint8_t kind, uint8_t touched)
 {
-	return (struct insn_access){.kind = kind, .touched = touched, .size = (uint16_t)size};
+	return (struct insn_access){.kind = kind, .touched = touched};
 }
 
 static struct insn_access unknown(void)
 {
-	return access_make(HIT_UNKNOWN, TOUCHED_UNKNOWN, 0);
+	return access_make(HIT_UNKNOWN, TOUCHED_UNKNOWN);
 }
 
 /* It is this instruction; what a possible operand would add is not known. */
 static struct insn_access access_sure(const struct sight *sight)
 {
-	return access_make((uint8_t)(sight->sure | unknown_of(sight->maybe & (uint8_t)~sight->sure)), sight->touched,
-		sight->size);
+	return access_make((uint8_t)(sight->sure | unknown_of(sight->maybe & (uint8_t)~sight->sure)), sight->touched);
 }
 
 /* One operand of those that are possible, whichever. */
@@ -269,9 +257,8 @@ static struct insn_access access_possible(const struct insn *insn, const struct 
 	const struct sight *sight, uint8_t kinds)
 {
 	if (sight->differs)
-		return access_make(unknown_of(kinds), TOUCHED_YES, 0);
-	return access_make(
-		kinds, insn->n_operands == 1 ? operand_touched(&insn->operands[0], state) : TOUCHED_YES, sight->size);
+		return access_make(unknown_of(kinds), TOUCHED_YES);
+	return access_make(kinds, insn->n_operands == 1 ? operand_touched(&insn->operands[0], state) : TOUCHED_YES);
 }
 
 static struct insn_access access_at(struct insn_access access)
@@ -297,8 +284,8 @@ static struct insn_access judge_entry(const struct insn_place *place, const stru
 	if (sight.sure)
 		return access_sure(&sight);
 	if (!place->caller.length && overlaps(watched, state->regs->rsp, STACK_WORD))
-		return access_make(HIT_WRITE | HIT_READ_UNKNOWN, TOUCHED_YES, STACK_WORD);
-	return access_make(HIT_READ, TOUCHED_YES, STACK_WORD);
+		return access_make(HIT_WRITE | HIT_READ_UNKNOWN, TOUCHED_YES);
+	return access_make(HIT_READ, TOUCHED_YES);
 }
 
 /* Nothing in front of ip accesses memory: a branch led there. A return or a jump through a pointer
@@ -307,7 +294,7 @@ static struct insn_access judge_branch(const struct insn_state *state, struct ra
 {
 	if (overlaps(watched, state->regs->rsp, STACK_WORD))
 		return unknown();
-	return access_make(HIT_READ, TOUCHED_YES, STACK_WORD);
+	return access_make(HIT_READ, TOUCHED_YES);
 }
 
 HIT_PATH struct insn_access insn_judge(const struct insn_place *place, const struct insn_state *state, uint64_t addr,
@@ -332,7 +319,7 @@ HIT_PATH struct insn_access insn_judge(const struct insn_place *place, const str
 	if (before.near)
 		return access_possible(&place->before, state, &before, before.near);
 	if (before.off)
-		return access_make(before.off, TOUCHED_NO, before.size);
+		return access_make(before.off, TOUCHED_NO);
 	if (at.near)
 		return access_at(access_possible(&place->at, state, &at, at.near));
 	if (place->is_entry)

@@ -134,7 +134,6 @@ enum insn_touched {
 struct insn_access {
 	uint8_t kind; /* set of enum hit_kind; what cannot be told is HIT_READ_UNKNOWN, HIT_WRITE_UNKNOWN */
 	uint8_t touched; /* enum insn_touched */
-	uint16_t size; /* bytes of the operand or element; 0: unknown */
 	bool is_at;    /* it was the instruction at ip, which is under way */
 };
 
