@@ -30,7 +30,7 @@ struct call_bounce {
 	bool is_kept;           /* restart_syscall would go on with it */
 	uint64_t args[CALL_ARGUMENTS];
 	enum call_class class;
-	bool may_block, looks_once;
+	bool looks_once;
 	size_t n, n_regions;
 	struct call_piece pieces[CALL_PIECES_MAX];
 	int16_t region_of[CALL_PIECES_MAX];
@@ -263,7 +263,6 @@ static enum bounce_result restart_enter(
 	struct call_bounce *bounce, struct call_plan *plan, const uint64_t args[CALL_ARGUMENTS])
 {
 	plan->class = bounce->class;
-	plan->may_block = bounce->may_block;
 	plan->looks_once = bounce->looks_once;
 	bounce->is_kept = false;
 	bounce->is_under_way = bounce->how == BOUNCE_DONE;
@@ -304,7 +303,6 @@ enum bounce_result call_bounce_enter(struct call_bounce *bounce, struct call_pla
 		return restart_enter(bounce, plan, args);
 	bounce->is_kept = false;
 	bounce->class = plan->class;
-	bounce->may_block = plan->may_block;
 	bounce->looks_once = plan->looks_once;
 	bounce->how = plan_judge(bounce, plan, memory);
 	bounce->is_under_way = bounce->how == BOUNCE_DONE;

@@ -21,7 +21,7 @@ static const struct call_option ioctls[] = {
 	READS(0x5402, TERMIOS), READS(0x5403, TERMIOS), READS(0x5404, TERMIOS),
 	WRITES(0x5405, TERMIO), /* TCGETA */
 	READS(0x5406, TERMIO), READS(0x5407, TERMIO), READS(0x5408, TERMIO),
-	{.value = 0x5409, .may_block = true}, /* TCSBRK */
+	NOTHING(0x5409), /* TCSBRK */
 	NOTHING(0x540a), NOTHING(0x540b), NOTHING(0x540c), NOTHING(0x540d), NOTHING(0x540e),
 	WRITES(0x540f, 4),	/* TIOCGPGRP */
 	READS(0x5410, 4),	/* TIOCSPGRP */
@@ -42,7 +42,7 @@ static const struct call_option ioctls[] = {
 	NOTHING(0x5422),
 	READS(0x5423, 4),	/* TIOCSETD */
 	WRITES(0x5424, 4),	/* TIOCGETD */
-	{.value = 0x5425, .may_block = true}, /* TCSBRKP */
+	NOTHING(0x5425), /* TCSBRKP */
 	NOTHING(0x5427), NOTHING(0x5428),
 	WRITES(0x5429, 4),	/* TIOCGSID */
 	WRITES(0x802c542a, TERMIOS2), /* TCGETS2 */
@@ -58,7 +58,7 @@ static const struct call_option ioctls[] = {
 	NOTHING(0x5441),	/* TIOCGPTPEER */
 	NOTHING(0x5450), NOTHING(0x5451), /* FIONCLEX, FIOCLEX */
 	READS(0x5452, 4),	/* FIOASYNC */
-	{.value = 0x545c, .may_block = true}, /* TIOCMIWAIT */
+	NOTHING(0x545c), /* TIOCMIWAIT */
 	WRITES(0x5460, 8),	/* FIOQSIZE */
 	READS(0x40085400, 8),	/* TFD_IOC_SET_TICKS */
 	READS(0x8901, 4), READS(0x8902, 4), WRITES(0x8903, 4), WRITES(0x8904, 4), WRITES(0x8905, 4),
@@ -89,12 +89,12 @@ const struct call_options call_ioctl = {
 static const struct call_option fcntls[] = {
 	CHANGES(5, 32), /* F_GETLK */
 	READS(6, 32),
-	{.value = 7, .may_block = true, .rules = {IN(2, 32)}}, /* F_SETLKW */
+	{.value = 7, .rules = {IN(2, 32)}}, /* F_SETLKW */
 	READS(15, 8), /* F_SETOWN_EX */
 	WRITES(16, 8), WRITES(17, 8),
 	CHANGES(36, 32), /* F_OFD_GETLK */
 	READS(37, 32),
-	{.value = 38, .may_block = true, .rules = {IN(2, 32)}},
+	{.value = 38, .rules = {IN(2, 32)}},
 	WRITES(1035, 8), READS(1036, 8), WRITES(1037, 8), READS(1038, 8), /* F_GET_RW_HINT... */
 	/* Their argument is a number, or none. */
 	NOTHING(0), NOTHING(1), NOTHING(2), NOTHING(3), NOTHING(4), NOTHING(8), NOTHING(9), NOTHING(10), NOTHING(11),
@@ -188,7 +188,7 @@ const struct call_options call_msgctl = {.selector = 1, .mask = UINT32_MAX, .n =
 #define WORD_SET(arg)  FIXED(arg, 4, CALL_IN | CALL_OUT)
 #define PRIVATE	       CALL_FUTEX_PRIVATE
 
-#define ASLEEP	       .may_block = true, .looks_once = true
+#define ASLEEP	       .looks_once = true
 
 static const struct call_option futexes[] = {
 	{.value = 0, ASLEEP, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_WAIT */
@@ -201,8 +201,8 @@ static const struct call_option futexes[] = {
 	{.value = 4 | PRIVATE, .rules = {WORD(0)}},
 	{.value = 5, .rules = {WORD_SET(0), WORD_SET(4)}},		     /* FUTEX_WAKE_OP */
 	{.value = 5 | PRIVATE, .rules = {WORD_SET(4)}},
-	{.value = 6, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_LOCK_PI */
-	{.value = 6 | PRIVATE, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}},
+	{.value = 6, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_LOCK_PI */
+	{.value = 6 | PRIVATE, .rules = {WORD_SET(0), IN(3, 16)}},
 	{.value = 7, .rules = {WORD_SET(0)}},			     /* FUTEX_UNLOCK_PI */
 	{.value = 7 | PRIVATE, .rules = {WORD_SET(0)}},
 	{.value = 8, .rules = {WORD_SET(0)}},			     /* FUTEX_TRYLOCK_PI */
@@ -211,12 +211,12 @@ static const struct call_option futexes[] = {
 	{.value = 9 | PRIVATE, ASLEEP, .rules = {WORD(0), IN(3, 16)}},
 	{.value = 10, .rules = {WORD_SET(0)}},			     /* FUTEX_WAKE_BITSET */
 	{.value = 10 | PRIVATE},
-	{.value = 11, .may_block = true, .rules = {WORD_SET(0), WORD_SET(4), IN(3, 16)}}, /* FUTEX_WAIT_REQUEUE_PI */
-	{.value = 11 | PRIVATE, .may_block = true, .rules = {WORD(0), WORD_SET(4), IN(3, 16)}},
+	{.value = 11, .rules = {WORD_SET(0), WORD_SET(4), IN(3, 16)}}, /* FUTEX_WAIT_REQUEUE_PI */
+	{.value = 11 | PRIVATE, .rules = {WORD(0), WORD_SET(4), IN(3, 16)}},
 	{.value = 12, .rules = {WORD_SET(0), WORD_SET(4)}},		     /* FUTEX_CMP_REQUEUE_PI */
 	{.value = 12 | PRIVATE, .rules = {WORD(0), WORD_SET(4)}},
-	{.value = 13, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_LOCK_PI2 */
-	{.value = 13 | PRIVATE, .may_block = true, .rules = {WORD_SET(0), IN(3, 16)}},
+	{.value = 13, .rules = {WORD_SET(0), IN(3, 16)}}, /* FUTEX_LOCK_PI2 */
+	{.value = 13 | PRIVATE, .rules = {WORD_SET(0), IN(3, 16)}},
 };
 
 const struct call_options call_futex = {.selector = 1, .mask = ~256U, .n = ARRAY_LEN(futexes), .list = futexes};

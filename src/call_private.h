@@ -53,7 +53,7 @@ struct call_rule {
 struct call_option {
 	uint32_t value;
 	uint8_t class; /* CALL_PLAIN: that of the entry */
-	bool may_block, looks_once;
+	bool looks_once;
 	bool is_incomplete;
 	struct call_rule rules[CALL_RULES_MAX];
 };
@@ -70,7 +70,7 @@ struct call_options {
 struct call_entry {
 	const char *name;
 	uint8_t class;
-	bool may_block, looks_once;
+	bool looks_once;
 	bool is_incomplete;
 	bool is_pinned; /* pages of the buffers stay in use after the call */
 	uint8_t pins_argument; /* the same where this argument has these bits */

@@ -636,7 +636,6 @@ static void options_plan(struct planner *p, const struct call_options *options)
 		rules_plan(p, option->rules);
 		if (option->class != CALL_PLAIN)
 			p->out->class = option->class;
-		p->out->may_block |= option->may_block;
 		p->out->looks_once |= option->looks_once;
 		p->out->is_complete &= !option->is_incomplete;
 		return;
@@ -687,7 +686,6 @@ void call_plan(uint64_t nr, const uint64_t args[CALL_ARGUMENTS], const struct ca
 	out->n = 0;
 	out->is_bad = false;
 	out->class = entry ? entry->class : CALL_UNKNOWN;
-	out->may_block = entry ? entry->may_block : true;
 	out->looks_once = entry && entry->looks_once;
 	out->is_complete = entry && !entry->is_incomplete;
 	if (!entry)

@@ -62,7 +62,6 @@ struct call_piece {
 
 struct call_plan {
 	enum call_class class;
-	bool may_block;	  /* it may sleep until something happens outside */
 	bool looks_once;  /* a futex wait: asleep, it does not touch the word any more */
 	bool is_complete; /* false: it may touch memory that the pieces do not name */
 	bool is_bad;	  /* memory that it would read cannot be read: the kernel will say EFAULT, or do a part */
