@@ -650,25 +650,6 @@ static const struct call_entry *entry_get(uint64_t nr)
 	return nr < call_entries_end && call_entries[nr].name ? &call_entries[nr] : NULL;
 }
 
-const char *call_name(uint64_t nr)
-{
-	const struct call_entry *entry = entry_get(nr);
-
-	return entry ? entry->name : NULL;
-}
-
-uint64_t call_numbers(void)
-{
-	return call_entries_end;
-}
-
-bool call_has_pointers(uint64_t nr)
-{
-	const struct call_entry *entry = entry_get(nr);
-
-	return entry && (entry->options || entry->rules[0].kind != RULE_NONE);
-}
-
 /* Pages that stay in use, or addresses that the kernel keeps, cannot be those of a scratch area. */
 static bool entry_pins(const struct call_entry *entry, const uint64_t *args)
 {

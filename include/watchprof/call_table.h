@@ -79,15 +79,6 @@ struct call_memory {
 	bool (*is_self)(void *context, int64_t pid);
 };
 
-/* The name of a call, NULL where the number is not known. */
-const char *call_name(uint64_t nr);
-
-/* One past the highest number that is known. */
-uint64_t call_numbers(void);
-
-/* Has the call, in any of its forms, an argument that points to memory? */
-bool call_has_pointers(uint64_t nr);
-
 /* What the call would touch. Pointers that are NULL give no piece, nor do lengths of 0. */
 void call_plan(uint64_t nr, const uint64_t args[CALL_ARGUMENTS], const struct call_memory *memory,
 	struct call_plan *out);
