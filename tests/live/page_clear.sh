@@ -13,10 +13,16 @@ $python "$(dirname "$0")/page_clear.py" "$pages" "$WATCHPROF" >"$tmp/clear"
 is "the programs were run" "$?" 0
 grep '^#' "$tmp/clear"
 grep -v '^#' "$tmp/clear" >"$tmp/lines"
+met=0
 while read -r name _ runs _ different _ refused _ touched; do
 	echo "# $name: $runs pages, $refused refused, $touched touched"
 	is "$name: $pages pages watched, one a run: what it gives is the same" "$runs $different" "$pages 0"
+	[ "$refused" -lt "$runs" ]
+	ok $? "$name: not all of them were refused"
+	met=$((met + touched))
 done <"$tmp/lines"
 [ -s "$tmp/lines" ]
 ok $? "there was a program"
+[ "$met" -gt 0 ]
+ok $? "some pages were in use ($met)"
 done_testing
