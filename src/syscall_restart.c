@@ -1,5 +1,6 @@
-/* syscall_restart.c owns the repair of interrupted system calls (facts.md section 2,
- * "PTRACE_INTERRUPT"). It touches only calls known to return EINTR without any effect. */
+/* syscall_restart.c owns the repair of interrupted system calls (signal(7), "Interruption of system calls and library
+ * functions by stop signals": PTRACE_INTERRUPT does the same). It touches only calls known to return EINTR without any
+ * effect. */
 #include "watchprof/syscall_restart.h"
 
 #include "watchprof/sys.h"
