@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 /* How long the others stand for a call that has pages open; one that takes longer is left to itself. */
@@ -27,6 +28,9 @@
  * remembers, which are not the program's. */
 #define ERESTARTNOHAND	      514
 #define ERESTART_RESTARTBLOCK 516
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
 #define HEAP_BYTES	      (64UL << 20)
 #define SYSCALL_LENGTH	      2 /* bytes of the instruction */
 
@@ -459,7 +463,16 @@ static bool has_shut_piece(const struct space *space, const struct call_plan *pl
 	return !plan->is_complete;
 }
 
-/* From now on the kernel reads and writes memory outside of calls: it has to find the pages open, for good. */
+/* Will the kernel work in memory of the program outside of calls? Who has system calls dispatched to itself gives it a byte that is
+ * looked at ahead of each call, and of each stop of ours: shut, it would end the program (kernel/entry/syscall_user_dispatch.c). */
+static bool is_kept(const struct space *space, const struct page_thread *own)
+{
+	return own->nr == SYS_io_uring_setup || own->nr == SYS_io_setup ||
+		(own->nr == SYS_prctl && (int)own->args[0] == PR_SET_SYSCALL_USER_DISPATCH &&
+			space_is_shut(space, own->args[4], 1, HIT_READ));
+}
+
+/* From now on the kernel has to find the pages open, for good. */
 static void call_blind(struct engine *engine, struct space *space)
 {
 	if (space_is_blind(space))
@@ -491,7 +504,7 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	if (is_about_mask(own->nr))
 		page_mask_restore(own->tid, own);
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
-	if (own->nr == SYS_io_uring_setup || own->nr == SYS_io_setup)
+	if (is_kept(space, own))
 		call_blind(engine, space);
 	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
 	own->is_map = is_lifted && plan.class == CALL_MAP;

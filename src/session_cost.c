@@ -18,8 +18,9 @@ void session_check_cost(struct session *session)
 		return;
 	counts = session->ops->counts(session->engine);
 	if (counts.blinded && !session->is_blind_told)
-		session_warn(session, text_copy("the target has begun to use asynchronous input and output (io_uring or aio), in which the kernel "
-						"works in its memory by itself: from then on nothing was watched by pages"));
+		session_warn(session, text_copy("the target has begun to use asynchronous input and output (io_uring or aio), or to dispatch "
+						"system calls to itself (prctl), for which the kernel works in its memory by itself: from then "
+						"on nothing was watched by pages"));
 	session->is_blind_told |= counts.blinded > 0;
 	if (session->is_cost_told)
 		return;
