@@ -278,7 +278,7 @@ void page_call_put_off(struct thread *thread)
 {
 	struct page_thread *own = thread_mark(thread)->own;
 	pid_t tid = thread_tid(thread);
-	uint64_t nr, args[CALL_ARGUMENTS];
+	uint64_t nr, own_nr, args[CALL_ARGUMENTS];
 	struct user_regs_struct regs;
 	enum stop_kind kind = stop_decode(thread_status(thread)).kind;
 	int64_t result;
@@ -292,11 +292,12 @@ void page_call_put_off(struct thread *thread)
 	if (kind != STOP_CALL ||
 		sys_call_info(tid, &nr, args, &result) != SYS_CALL_ENTRY || sys_regs_get(tid, &regs))
 		return;
+	own_nr = regs.orig_rax;
 	regs.orig_rax = UINT64_MAX;
 	if (sys_regs_set(tid, &regs) || sys_syscall(tid, 0) || sys_wait_stop(tid, &status))
 		return;
 	regs.rip -= SYSCALL_LENGTH;
-	regs.rax = nr;
+	regs.rax = own_nr;
 	sys_regs_set(tid, &regs);
 	thread_status_set(thread, status);
 	if (!own)
@@ -507,7 +508,7 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	if (is_kept(space, own))
 		call_blind(engine, space);
 	is_lifted = is_to_be_lifted(space, own, &plan, &regs);
-	own->is_map = is_lifted && plan.class == CALL_MAP;
+	own->is_map = is_lifted && (plan.class == CALL_MAP || plan.class == CALL_UNKNOWN);
 	/* What only changes mappings elsewhere needs nothing. */
 	if (!is_lifted && plan.class != CALL_MAP && plan.class != CALL_SIGRETURN && has_shut_piece(space, &plan))
 		is_lifted = bounce_begin(space, own, &plan, &regs) == BOUNCE_LIFT;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/audit.h>
 #include <linux/kcmp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -127,6 +128,21 @@ int sys_fpregs_set(pid_t tid, const struct user_fpregs_struct *in)
 	return (int)request(PTRACE_SETFPREGS, tid, 0, (uintptr_t)in);
 }
 
+/* As 64-bit code numbers it. Of 32-bit code's (arch/x86/entry/syscalls/syscall_32.tbl) only the ends are known. */
+static uint64_t call_number(const struct __ptrace_syscall_info *info)
+{
+	if (info->arch == AUDIT_ARCH_X86_64)
+		return info->entry.nr;
+	switch (info->entry.nr) {
+	case 1:
+		return SYS_exit;
+	case 252:
+		return SYS_exit_group;
+	default:
+		return SYS_CALL_FOREIGN;
+	}
+}
+
 enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int64_t *result)
 {
 	struct __ptrace_syscall_info info = {0};
@@ -139,7 +155,7 @@ enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int6
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return SYS_CALL_NONE;
-	*nr = info.entry.nr;
+	*nr = call_number(&info);
 	memcpy(args, info.entry.args, sizeof(info.entry.args));
 	return SYS_CALL_ENTRY;
 }

@@ -53,6 +53,9 @@ int sys_xstate_set(pid_t tid, const void *area, size_t len);
 int sys_fpregs_get(pid_t tid, struct user_fpregs_struct *out);
 int sys_fpregs_set(pid_t tid, const struct user_fpregs_struct *in);
 
+/* The number of a call of 32-bit code, which 64-bit code can make, too (int $0x80): its own numbers mean other calls. */
+#define SYS_CALL_FOREIGN (UINT64_MAX - 1)
+
 /* At a STOP_CALL: does the call begin? *nr and args are what it was made with, then; or *result, where it ends. */
 enum sys_call_stop { SYS_CALL_NONE, SYS_CALL_ENTRY, SYS_CALL_EXIT };
 enum sys_call_stop sys_call_info(pid_t tid, uint64_t *nr, uint64_t args[6], int64_t *result);

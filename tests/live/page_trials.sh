@@ -30,4 +30,6 @@ trial vforks 40
 trial setegid 160
 trial stops 5000
 trial timer 5000
+trial gate 50
+trial gateexit 1
 done_testing
