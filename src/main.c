@@ -100,7 +100,8 @@ static int list_vars(const struct options *options, struct err *err)
 {
 	struct symbols_source source = {.debug_dirs = options->debug_dirs,
 		.n_debug_dirs = options->n_debug_dirs,
-		.is_debuginfod = options->debuginfod};
+		.is_debuginfod = options->debuginfod,
+		.is_quiet = options->verbosity < 0};
 	char *path = options->pid ? NULL : path_search(options->command[0]);
 	struct symbols *symbols;
 	const char *warning;

@@ -139,7 +139,7 @@ static void take_signal(struct session *session, const struct signalfd_siginfo *
 		session_end(session, text_copy("watchprof was killed"));
 		return;
 	}
-	if (session->is_launch && info->ssi_code != SI_KERNEL)
+	if (session->is_launch && session->pid && info->ssi_code != SI_KERNEL)
 		sys_kill(session->pid, sig);
 	if (!session->is_launch || session->signal)
 		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(sig)));
@@ -511,9 +511,6 @@ static int open_launch(struct session *session, const sigset_t *mask, struct err
 
 	if (files_open(session, &target, err))
 		return -1;
-	/* Before the program runs: afterwards every question would be one while something is stopped. */
-	if (session->options->debuginfod)
-		symbols_fetch_command(session->options->command[0], &session->source);
 	session->engine = session->ops->open(&target, &session->pid, err);
 	session->start_ns = clock_now_ns();
 	if (!session->engine)
@@ -697,6 +694,15 @@ static void session_fini(struct session *session)
 		close(session->input_fd);
 }
 
+/* Was the run ended before it began? */
+static bool is_interrupted(void *context)
+{
+	struct session *session = context;
+
+	take_signals(session);
+	return session->signal || session->is_done;
+}
+
 static void session_init(struct session *session, const struct options *options)
 {
 	session->own = *options;
@@ -711,8 +717,26 @@ static void session_init(struct session *session, const struct options *options)
 		session->command = text_copy(options->command[0]);
 	session->source = (struct symbols_source){.debug_dirs = options->debug_dirs,
 		.n_debug_dirs = options->n_debug_dirs,
-		.is_debuginfod = options->debuginfod};
+		.is_debuginfod = options->debuginfod,
+		.is_quiet = options->verbosity < 0,
+		.is_ended = is_interrupted,
+		.context = session};
 	describe(session);
+}
+
+/* Ask servers for debug info: before a screen has the terminal, and while nothing is stopped. */
+static int fetch(struct session *session, struct err *err)
+{
+	if (!session->options->debuginfod)
+		return 0;
+	if (session->is_launch)
+		symbols_fetch_command(session->options->command[0], &session->source);
+	else
+		symbols_fetch_process(session->options->pid, &session->source);
+	if (!is_interrupted(session))
+		return 0;
+	return err_set_status(err, session->signal ? 128 + session->signal : ERR_FAILED,
+		"interrupted while debug information was fetched: nothing was watched");
 }
 
 static int run(struct session *session, const sigset_t *mask, struct err *err)
@@ -726,7 +750,7 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (session->options->control && !(session->control = control_socket_open(session->options->control, err)))
 		return -1;
-	if (session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
+	if (fetch(session, err) || session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
 		return -1;
 	if (session->options->debuginfod && !getenv("DEBUGINFOD_URLS"))
 		session_warn(session, text_copy("--debuginfod: DEBUGINFOD_URLS is not set, there is no server to ask"));

@@ -401,9 +401,6 @@ int session_prepare(struct session *session, struct err *err)
 	struct session_image *image = session_image_new(session, session->pid, 1); /* the engine's first */
 
 	session->main_image = image;
-	/* Servers are asked while nothing is stopped. */
-	if (!session->engine)
-		symbols_fetch(image->symbols);
 	image->loader = symbols_loader(image->symbols);
 	image->is_started = !image->loader.is_dynamic || symbols_is_started(image->symbols, &image->loader);
 	if (resolve_missing(session, image, &n_found, err))

@@ -1,17 +1,15 @@
 /* symbols_debug.c owns the search for the files that symbols come from: the file a process
  * runs, however it is reached, its separate debug file, and what dwz took out of that. A file
- * of another build is refused. It goes to the network only where it was told that it may. */
+ * of another build is refused. Servers are asked by symbols_server.c. */
 #include "symbols_private.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,16 +22,6 @@
 #define HEADERS_MAX 256
 #define NOTES_MAX   65536
 #define BUILD_ID_MAX 64
-
-/* How long a silent or slow debuginfod server is waited for (debuginfod_find_debuginfo(3)), where
- * the environment says nothing else. */
-static const struct {
-	const char *name, *value;
-} server_limits[] = {
-	{"DEBUGINFOD_TIMEOUT", "5"},   /* seconds */
-	{"DEBUGINFOD_MAXTIME", "120"}, /* seconds */
-	{"DEBUGINFOD_RETRY_LIMIT", "1"},
-};
 
 struct build_id {
 	unsigned char bits[BUILD_ID_MAX];
@@ -468,100 +456,6 @@ static int query_open(const struct debug_query *query, char **found)
 	return fd;
 }
 
-/* Set a variable of the environment or take it out; what it was is owned by the caller. */
-static char *env_swap(const char *name, const char *value)
-{
-	const char *set = getenv(name);
-	char *old = set ? text_copy(set) : NULL;
-
-	if (value)
-		setenv(name, value, 1);
-	else
-		unsetenv(name);
-	return old;
-}
-
-/* Put back what env_swap() gave. */
-static void env_restore(const char *name, char *old)
-{
-	free(env_swap(name, old));
-	free(old);
-}
-
-/* Ask the debuginfod servers of the environment, with a line on stderr before and after. A server
- * that failed once is not asked again. */
-static int server_ask(const struct debug_query *query, Dwfl_Module *module, void **userdata,
-	const char *name, Dwarf_Addr base, char **found)
-{
-	struct symbols_source *source = query->symbols->source;
-	char *id = build_id_text(&query->id, 0), *path = text_escaped(query->path);
-	char *former[ARRAY_LEN(server_limits)];
-	uint64_t start_ns = clock_now_ns();
-	int fd;
-
-	fprintf(stderr, "watchprof: debuginfod: asking for the debug info of %s (build-id %s) ...\n", path, id);
-	for (size_t i = 0; i < ARRAY_LEN(server_limits); i++)
-		former[i] = env_swap(server_limits[i].name, getenv(server_limits[i].name) ?: server_limits[i].value);
-	fd = dwfl_standard_find_debuginfo(module, userdata, name, base, query->path, NULL, 0, found);
-	for (size_t i = 0; i < ARRAY_LEN(server_limits); i++)
-		env_restore(server_limits[i].name, former[i]);
-	fprintf(stderr, "watchprof: debuginfod: %s for %s after %.1f s\n", fd >= 0 ? "an answer" : "nothing",
-		path, (double)(clock_now_ns() - start_ns) / NS_PER_S);
-	/* Not found (ENOENT) is an answer. */
-	source->has_failed = fd < 0 && clock_now_ns() - start_ns >= NS_PER_S;
-	if (source->has_failed)
-		fprintf(stderr, "watchprof: debuginfod: too slow; it is not asked again\n");
-	free(id);
-	free(path);
-	return fd;
-}
-
-static int server_find(const struct debug_query *query, Dwfl_Module *module, void **userdata,
-	const char *name, Dwarf_Addr base, char **found)
-{
-	struct symbols_source *source = query->symbols->source;
-	char *id, *link, target[PATH_MAX];
-	ssize_t len;
-	int fd;
-
-	if (!source || !source->is_debuginfod || query->is_alt || !query->id.len)
-		return -1;
-	id = build_id_text(&query->id, 0);
-	for (size_t i = 0; i < source->n_fetched; i++) {
-		if (strcmp(source->fetched[i].id, id) != 0)
-			continue;
-		free(id);
-		*found = text_copy(source->fetched[i].path);
-		return file_open(*found);
-	}
-	fd = query->symbols->is_online && !source->has_failed
-		? server_ask(query, module, userdata, name, base, found)
-		: -1;
-	if (fd < 0) {
-		free(id);
-		return -1;
-	}
-	link = text_format("/proc/self/fd/%d", fd);
-	len = readlink(link, target, sizeof(target) - 1);
-	free(link);
-	source->fetched =
-		mem_resize(source->fetched, source->n_fetched + 1, sizeof(*source->fetched));
-	target[len > 0 ? len : 0] = '\0';
-	source->fetched[source->n_fetched].id = id;
-	source->fetched[source->n_fetched++].path = text_copy(target);
-	return fd;
-}
-
-void symbols_source_fini(struct symbols_source *source)
-{
-	for (size_t i = 0; i < source->n_fetched; i++) {
-		free(source->fetched[i].id);
-		free(source->fetched[i].path);
-	}
-	free(source->fetched);
-	*source = (struct symbols_source){0};
-}
-
 /* The query for a module's own debug file, or (link with a directory: libdwfl's find_debug_altlink) for
  * what dwz took out of that. */
 static struct debug_query query_make(struct symbols *symbols, Dwfl_Module *module, const char *path,
@@ -597,37 +491,21 @@ int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Add
 {
 	struct symbols *symbols = *userdata;
 	struct debug_query query;
+	char *id;
 	int fd;
 
+	(void)name;
+	(void)base;
 	if (!symbols)
 		return -1;
 	query = query_make(symbols, module, file_name, link, crc);
 	fd = query_open(&query, found);
-	if (fd < 0)
-		fd = server_find(&query, module, userdata, name, base, found);
+	if (fd >= 0 || !symbols->source || query.is_alt || !query.id.len)
+		return fd;
+	id = build_id_text(&query.id, 0);
+	fd = server_find(symbols, id, query.path, module, found);
+	free(id);
 	return fd;
-}
-
-static int module_fetch(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)
-{
-	GElf_Addr bias;
-
-	(void)userdata;
-	(void)base;
-	(void)arg;
-	/* Not the vdso and its like. */
-	if (name[0] == '/')
-		dwfl_module_getdwarf(module, &bias);
-	return DWARF_CB_OK;
-}
-
-void symbols_fetch(struct symbols *symbols)
-{
-	if (!symbols->source || !symbols->source->is_debuginfod)
-		return;
-	symbols->is_online = true;
-	dwfl_getmodules(symbols->dwfl, module_fetch, NULL, 0);
-	symbols->is_online = false;
 }
 
 void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *err)

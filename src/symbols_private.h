@@ -170,6 +170,10 @@ int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Add
 /* Open a regular file; -1 where there is none. A pipe or a device is never opened for good. */
 int file_open(const char *path);
 
+/* The debug file of a build-id (in hexadecimal) that servers have given, or, within symbols_fetch(), give now: its
+ * descriptor, and its name in *found, owned by the caller; or -1. file: the module's, for messages. There is a source. */
+int server_find(struct symbols *symbols, const char *id, const char *file, Dwfl_Module *module, char **found);
+
 /* Add to a message where the debug file of a stripped module was searched. */
 void debug_searched(struct symbols *symbols, Dwfl_Module *module, struct err *err);
 

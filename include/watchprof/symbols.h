@@ -20,7 +20,11 @@ struct symbols_source {
 	char *const *debug_dirs; /* of the caller; searched like the system's, before it */
 	size_t n_debug_dirs;
 	bool is_debuginfod; /* servers may be asked, but only by symbols_fetch() */
-	bool has_failed;    /* a server was too slow */
+	bool is_quiet;	    /* ... without a line on stderr */
+	/* Has the user enough of waiting for a server? Asked about once a second meanwhile. May be NULL. */
+	bool (*is_ended)(void *context);
+	void *context;
+	bool has_failed; /* a server was too slow, or the wait was ended: none is asked any more */
 	struct {
 		char *id, *path;
 	} *fetched; /* what servers gave, by build-id */
@@ -39,6 +43,9 @@ struct symbols *symbols_new_file(const char *path, struct symbols_source *source
 /* Get the missing debug info of all modules from servers, where the source allows it. Each takes
  * its time, so nothing may be stopped meanwhile. */
 void symbols_fetch(struct symbols *symbols);
+
+/* The same for a running process, whose symbols are made later: they find what has been fetched. */
+void symbols_fetch_process(pid_t pid, struct symbols_source *source);
 
 /* The same for a command that is not running yet, and for the libraries that it is linked with. */
 void symbols_fetch_command(const char *command, struct symbols_source *source);

@@ -201,6 +201,19 @@ if [ -e "$BIN/debug/by-id.debug" ] && [ -n "$python" ] && [ -n "$(ls /usr/lib*/l
 	is "a server that never answers is given up after its first question" \
 		"$(sort -u "$tmp/mute") $(grep -c 'debuginfod: asking for' "$tmp/prof.err") $(grep -c 'it is not asked again' "$tmp/prof.err")" \
 		"connected 1 1"
+	launch -q --debuginfod -e counter:w -- "$home/by-id"
+	is "-q: no word of that" "$message" ""
+	export DEBUGINFOD_TIMEOUT=600
+	: >"$tmp/mute"
+	"$BIN/unignore" "$WATCHPROF" --debuginfod -o "$tmp/report" -e 0x10000/1:w -- /bin/sh -c ": >$tmp/began" 2>"$tmp/prof.err" &
+	prof=$!
+	pids="$pids $prof"
+	until_true has_line "$tmp/mute" connected
+	"$BIN/sendsig" INT "$prof"
+	until_true has_line "$tmp/prof.err" interrupted || kill -9 "$prof"
+	wait "$prof"
+	is "SIGINT ends the wait for a server, and nothing has been run" "$? $(tail -n 1 "$tmp/prof.err") $([ -e "$tmp/began" ] && echo began)" \
+		"130 watchprof: interrupted while debug information was fetched: nothing was watched "
 	unset DEBUGINFOD_TIMEOUT DEBUGINFOD_RETRY_LIMIT
 	mkdir -p "$tmp/www/buildid/$id"
 	cp "$BIN/debug/by-id.debug" "$tmp/www/buildid/$id/debuginfo"

@@ -329,6 +329,17 @@ see 'status0' "q: its status"
 is "--stdout has its output" "$(cat "$tmp/output")" ready
 ok "$(grep -q '"hits": *1500' "$tmp/ended.json"; echo $?)" "the report has all hits"
 
+# --- servers are asked before the screen is there ---
+type_keys "clear; DEBUGINFOD_URLS=http://127.0.0.1:1/ $WATCHPROF --debuginfod -- $(readlink -f /bin/sleep) 1000" Enter
+see 'Variables: ' "--debuginfod: the screen comes"
+not_shown 'debuginfod: '
+ok $? "and nothing has been written over it"
+type_keys Escape
+until_true shown 'waits at its start'
+type_keys q
+until_true shown 'debuginfod: nothing for'
+ok $? "what was said before is there when it has gone"
+
 # --- the terminal goes away ---
 has_tracer() {
 	[ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status")" != 0 ]
