@@ -50,7 +50,7 @@ void session_image_leave(struct session *session, uint32_t id)
 	struct session_image *image = id & OWN_IMAGES ? session_image_find(session, id) : NULL;
 
 	for (size_t i = 0; image && i < session->n_processes; i++) {
-		if (session->processes[i].image == id && !session->processes[i].end)
+		if (session->processes[i].pid && session->processes[i].image == id && !session->processes[i].end)
 			return;
 	}
 	if (image && image != session->main_image)

@@ -76,9 +76,9 @@ struct session_image {
 	LIST_ENTRY(session_image) all;
 };
 
-/* A process that was followed, for the report. */
+/* A process that was followed. */
 struct session_process {
-	pid_t pid, parent;
+	pid_t pid, parent; /* 0: there is none in this place */
 	uint32_t image;	  /* that it runs */
 	uint64_t changes; /* of this image: those up to here are its own, too */
 	char *command;
@@ -118,6 +118,7 @@ struct session {
 	struct session_process *processes;
 	size_t n_processes;
 	size_t newest[PROCESS_CHAINS]; /* of each chain the first process, and 1; 0: none */
+	size_t spare; /* the first place without a process, and 1; `older` is the next one; 0: none */
 	uint64_t n_processes_left_out;
 	uint32_t n_own_images; /* of children that do not share their parent's */
 
@@ -277,7 +278,10 @@ void session_trace_free(struct session *session);
 /* The code of an image: see struct code_source; context is the session. */
 bool session_code(void *context, uint32_t id, uint64_t addr, struct code *out);
 
-/* A process of the list, the newest of that id; NULL: it is not listed. */
+/* How many of the processes, the first ones, are listed in reports. The others are known while they run. */
+size_t session_processes_listed(const struct session *session);
+
+/* The newest process of that id; NULL: it is not known. */
 struct session_process *session_process_find(struct session *session, pid_t pid);
 
 /* Processes for the report. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Further processes are watched as well, but not listed. */
+/* Further processes are known while they run, and not listed in reports. */
 #define PROCESSES_MAX 10000
 
 HIT_PATH static size_t chain_of(pid_t pid)
@@ -31,25 +31,59 @@ static void take_command(struct session_process *process)
 	process->command = procfs_command(process->pid);
 }
 
-void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image)
+static bool is_listed(const struct session *session, const struct session_process *process)
 {
-	const struct session_image *shared = session_image_run(session, parent, image);
-	struct session_process *process;
+	return process < session->processes + PROCESSES_MAX;
+}
 
-	if (session->n_processes == PROCESSES_MAX) {
-		session->n_processes_left_out++;
-		return;
+size_t session_processes_listed(const struct session *session)
+{
+	return session->n_processes < PROCESSES_MAX ? session->n_processes : PROCESSES_MAX;
+}
+
+/* The place of one that is not listed and has ended, or one more. */
+static struct session_process *process_place(struct session *session)
+{
+	size_t spare = session->spare;
+
+	if (spare) {
+		session->spare = session->processes[spare - 1].older;
+		return &session->processes[spare - 1];
 	}
 	session->processes =
 		mem_resize(session->processes, session->n_processes + 1, sizeof(*session->processes));
-	process = &session->processes[session->n_processes++];
+	return &session->processes[session->n_processes++];
+}
+
+/* Forget one that is not listed and has ended. */
+static void process_drop(struct session *session, struct session_process *process)
+{
+	size_t number = (size_t)(process - session->processes) + 1;
+	size_t *link = &session->newest[chain_of(process->pid)];
+
+	while (*link != number)
+		link = &session->processes[*link - 1].older;
+	*link = process->older;
+	free(process->end);
+	*process = (struct session_process){.older = session->spare};
+	session->spare = number;
+}
+
+void session_take_fork(struct session *session, pid_t pid, pid_t parent, uint32_t image)
+{
+	const struct session_image *shared = session_image_run(session, parent, image);
+	struct session_process *process = process_place(session);
+
 	*process = (struct session_process){.pid = pid,
 		.parent = parent,
 		.image = shared ? shared->id : image,
 		.changes = shared ? shared->settled : 0,
 		.older = session->newest[chain_of(pid)]};
-	session->newest[chain_of(pid)] = session->n_processes;
-	take_command(process);
+	session->newest[chain_of(pid)] = (size_t)(process - session->processes) + 1;
+	if (is_listed(session, process))
+		take_command(process);
+	else
+		session->n_processes_left_out++;
 }
 
 void session_take_exec(struct session *session, pid_t pid, uint32_t image)
@@ -63,7 +97,8 @@ void session_take_exec(struct session *session, pid_t pid, uint32_t image)
 	process->image = image;
 	if (former && former->pid != pid)
 		session_image_leave(session, former->id);
-	take_command(process);
+	if (is_listed(session, process))
+		take_command(process);
 }
 
 void session_take_end(struct session *session, pid_t pid, int status)
@@ -79,4 +114,6 @@ void session_take_end(struct session *session, pid_t pid, int status)
 	process->end = WIFSIGNALED(status) ? text_format("killed by signal %d", WTERMSIG(status))
 					   : text_format("exited with status %d", WEXITSTATUS(status));
 	session_image_leave(session, process->image);
+	if (!is_listed(session, process))
+		process_drop(session, process);
 }

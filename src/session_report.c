@@ -43,11 +43,11 @@ static struct report_watch watch_report(const struct session *session, size_t i)
 /* The followed processes with their hits; none where children are not followed. */
 static void processes_report(const struct session *session, struct report *report)
 {
-	struct report_process *processes = mem_new(session->n_processes, sizeof(*processes));
-	size_t n;
+	size_t n_listed = session_processes_listed(session), n;
+	struct report_process *processes = mem_new(n_listed, sizeof(*processes));
 	struct process_hits *hits = profile_processes(session->profile, &n);
 
-	for (size_t i = 0; i < session->n_processes; i++) {
+	for (size_t i = 0; i < n_listed; i++) {
 		const struct session_process *process = &session->processes[i];
 
 		processes[i] = (struct report_process){.pid = process->pid,
@@ -58,7 +58,7 @@ static void processes_report(const struct session *session, struct report *repor
 	}
 	free(hits);
 	report->processes = processes;
-	report->n_processes = session->n_processes;
+	report->n_processes = n_listed;
 }
 
 void session_report_trace(const struct session *session, struct report *report)

@@ -103,7 +103,7 @@ static int arm_everywhere(struct session *session, struct err *err)
 			result = session_arm(session, image, err);
 	}
 	for (size_t i = 0; i < session->n_processes && result == 0; i++) {
-		if (!session->processes[i].end)
+		if (session->processes[i].pid && !session->processes[i].end)
 			result = session_arm_child(session, &session->processes[i], err);
 	}
 	session_note_armed(session);

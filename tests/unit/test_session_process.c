@@ -1,5 +1,6 @@
 /* test_session_process.c checks the list of followed processes: the newest one of an id is found, whatever others share
- * its chain, and what is beyond the list is counted. */
+ * its chain, and what is beyond the list is
+ * counted, and known while it runs. */
 #include "session_private.h"
 #include "watchprof/util.h"
 
@@ -76,13 +77,29 @@ static void test_full(void **state)
 	(void)state;
 	for (pid_t i = 0; i < LISTED + 2; i++)
 		session_take_fork(session, PID + i, 1, (uint32_t)i);
-	assert_int_equal(session->n_processes, LISTED);
+	assert_int_equal(session_processes_listed(session), LISTED);
 	assert_int_equal(session->n_processes_left_out, 2);
-	for (pid_t i = 0; i < LISTED; i++)
+	for (pid_t i = 0; i < LISTED + 2; i++)
 		assert_int_equal(session_process_find(session, PID + i)->image, i);
-	assert_null(session_process_find(session, PID + LISTED));
-	session_take_exec(session, PID + LISTED, 1); /* nothing, and no harm */
+	/* Those beyond are known while they run, so that they get changes of the watches. */
+	session_take_exec(session, PID + LISTED, 5);
+	assert_int_equal(session_process_find(session, PID + LISTED)->image, 5);
+	assert_null(session_process_find(session, PID + LISTED)->command);
 	session_take_end(session, PID + LISTED, 0);
+	assert_null(session_process_find(session, PID + LISTED));
+	assert_int_equal(session_process_find(session, PID + LISTED + 1)->image, LISTED + 1);
+	session_take_end(session, PID + LISTED, 0); /* nothing, and no harm */
+	/* Their places are used again. */
+	session_take_fork(session, PID + LISTED + 2, 1, 77);
+	session_take_fork(session, PID + LISTED + 3, 1, 78);
+	assert_int_equal(session_process_find(session, PID + LISTED + 2)->image, 77);
+	assert_int_equal(session_process_find(session, PID + LISTED + 3)->image, 78);
+	assert_int_equal(session->n_processes, LISTED + 3);
+	assert_int_equal(session->n_processes_left_out, 4);
+	/* One that is listed stays when it ends. */
+	session_take_end(session, PID, 0);
+	assert_string_equal(session_process_find(session, PID)->end, "exited with status 0");
+	assert_int_equal(session_processes_listed(session), LISTED);
 	session_free(session);
 }
 
