@@ -317,6 +317,7 @@ HIT_PATH void profile_add(struct profile *profile, const struct hit *hit)
 		profile->count[key.watch].hits++;
 		if (site) {
 			site->hits++;
+			profile->of_kind[key.watch][key.kind]++;
 		} else {
 			profile->count[key.watch].overrun++;
 			overrun = true;
@@ -338,12 +339,12 @@ uint64_t profile_hits(const struct profile *profile)
 
 uint64_t profile_unknown(const struct profile *profile)
 {
+	struct row rows[WATCHES_MAX];
 	uint64_t hits = 0;
 
-	for (size_t i = 0; i < profile->n_sites; i++) {
-		if (profile->sites[i].kind & (HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN))
-			hits += profile->sites[i].hits;
-	}
+	profile_totals(profile, rows);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		hits += rows[i].unknown;
 	return hits;
 }
 

@@ -79,6 +79,7 @@ struct profile {
 	struct index site_index;
 
 	struct watch_count count[WATCHES_MAX];
+	uint64_t of_kind[WATCHES_MAX][HIT_KINDS]; /* hits of all sites of a watch and kind */
 	uint64_t hits, overrun;
 };
 
@@ -109,6 +110,9 @@ uint32_t profile_function_order(const struct loc *loc);
 
 /* The count that an answer is sorted by. */
 uint64_t profile_row_weight(const struct row *row, enum sort sort);
+
+/* The counts of so many hits of one kind, as a row. */
+struct row profile_row_of(uint64_t hits, uint8_t kind);
 
 /* Add the counts of a row to another. */
 void profile_row_merge(struct row *into, const struct row *row);

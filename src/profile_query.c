@@ -30,21 +30,26 @@ static const struct loc *row_blame(const struct profile *profile, const struct r
 	return row->loc;
 }
 
+struct row profile_row_of(uint64_t hits, uint8_t kind)
+{
+	return (struct row){.hits = hits,
+		.reads = kind & HIT_READ ? hits : 0,
+		.writes = kind & HIT_WRITE ? hits : 0,
+		.reads_unknown = kind & HIT_READ_UNKNOWN ? hits : 0,
+		.writes_unknown = kind & HIT_WRITE_UNKNOWN ? hits : 0,
+		.unknown = kind & (HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN) ? hits : 0};
+}
+
 static struct row site_row(const struct profile *profile, const struct site *site)
 {
 	const struct path *path = &profile->paths[site->path];
-	struct row row = {.watch = site->watch,
-		.hits = site->hits,
-		.reads = site->kind & HIT_READ ? site->hits : 0,
-		.writes = site->kind & HIT_WRITE ? site->hits : 0,
-		.reads_unknown = site->kind & HIT_READ_UNKNOWN ? site->hits : 0,
-		.writes_unknown = site->kind & HIT_WRITE_UNKNOWN ? site->hits : 0,
-		.unknown = site->kind & (HIT_READ_UNKNOWN | HIT_WRITE_UNKNOWN) ? site->hits : 0,
-		.pid = site->pid,
-		.tid = site->tid,
-		.path = path->end};
+	struct row row = profile_row_of(site->hits, site->kind);
 	unsigned skip;
 
+	row.watch = site->watch;
+	row.pid = site->pid;
+	row.tid = site->tid;
+	row.path = path->end;
 	if (path->n_frames == 0)
 		return row;
 	skip = frames_before_owner(profile, path);
@@ -352,12 +357,13 @@ static size_t rows_limit(struct row *rows, size_t n, size_t limit)
 
 void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX])
 {
-	for (unsigned i = 0; i < WATCHES_MAX; i++)
+	for (unsigned i = 0; i < WATCHES_MAX; i++) {
 		rows[i] = (struct row){.watch = i};
-	for (size_t i = 0; i < profile->n_sites; i++) {
-		struct row row = site_row(profile, &profile->sites[i]);
+		for (unsigned kind = 0; kind < HIT_KINDS; kind++) {
+			struct row row = profile_row_of(profile->of_kind[i][kind], (uint8_t)kind);
 
-		profile_row_merge(&rows[row.watch], &row);
+			profile_row_merge(&rows[i], &row);
+		}
 	}
 }
 

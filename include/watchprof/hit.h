@@ -21,6 +21,9 @@ enum hit_kind {
 	HIT_WRITE_UNKNOWN = 16, /* it may have written */
 };
 
+/* All kinds are less. */
+#define HIT_KINDS 32
+
 enum hit_path {
 	PATH_WHOLE,	/* ends where the thread began */
 	PATH_TRUNCATED, /* the depth limit, or the end of what was copied of the stack */

@@ -123,8 +123,8 @@ void profile_add(struct profile *profile, const struct hit *hit);
 /* Totals of watch i (0 <= i < WATCHES_MAX). */
 struct watch_count profile_count(const struct profile *profile, unsigned watch);
 
-/* The counts of watch i as a row, without sorting anything: rows[i], for all of them. Overrun is in no
- * row. */
+/* The counts of watch i as a row: rows[i], for all of them. Overrun is in no row. It costs the same however many
+ * sites there are. */
 void profile_totals(const struct profile *profile, struct row rows[WATCHES_MAX]);
 
 /* Hits counted: an access that touched several watches is one. */
@@ -134,7 +134,7 @@ uint64_t profile_hits(const struct profile *profile);
 uint64_t profile_overrun(const struct profile *profile);
 
 /* Hits of which it is not known whether they read or whether they wrote; one that touched several
- * watches counts for each, one without a site not at all. It walks all sites. */
+ * watches counts for each, one without a site not at all. */
 uint64_t profile_unknown(const struct profile *profile);
 
 /* The hits in a process. */

@@ -1026,6 +1026,17 @@ static void test_totals(void **state)
 	assert_int_equal(rows[1].hits, 3);
 	assert_true(!rows[1].reads_unknown && rows[1].writes_unknown);
 	assert_int_equal(rows[2].hits, 0);
+	assert_int_equal(profile_unknown(profile), 1);
+	profile_free(profile);
+	/* One without a site is in none of them. */
+	profile = profile_new(1, locate, NULL);
+	add(profile, 2, 1, HIT_WRITE_UNKNOWN, 100, (uint64_t[]){at(5, 1), 0});
+	add(profile, 3, 1, HIT_WRITE_UNKNOWN, 101, (uint64_t[]){at(6, 1), 0});
+	profile_totals(profile, rows);
+	assert_int_equal(rows[0].hits, 2);
+	assert_int_equal(rows[0].unknown, 2);
+	assert_int_equal(profile_unknown(profile), 2);
+	assert_int_equal(profile_count(profile, 0).hits, 5);
 	profile_free(profile);
 }
 
