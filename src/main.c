@@ -1,6 +1,7 @@
 /* main.c owns the beginning and the end of the program: options, signals, the one place that
  * prints a failure. */
 #include "config.h"
+#include "watchprof/cut_file.h"
 #include "watchprof/engine.h"
 #include "watchprof/frontend.h"
 #include "watchprof/message.h"
@@ -34,13 +35,22 @@ static void crash(int sig)
 	raise(first);
 }
 
+static void bus_error(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!cut_file_go_on(info))
+		crash(sig);
+}
+
 static void crash_handlers_install(void)
 {
-	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+	static const int signals[] = {SIGSEGV, SIGILL, SIGFPE, SIGABRT};
 	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_NODEFER};
+	struct sigaction bus = {.sa_sigaction = bus_error, .sa_flags = SA_NODEFER | SA_SIGINFO};
 
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &action, NULL);
+	sigaction(SIGBUS, &bus, NULL);
 }
 
 /* Test the engines, or the one that is chosen. Success is that one of them works. */

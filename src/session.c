@@ -6,6 +6,7 @@
 #include "watchprof/attach_error.h"
 #include "watchprof/control.h"
 #include "watchprof/control_socket.h"
+#include "watchprof/cut_file.h"
 #include "watchprof/message.h"
 #include "watchprof/procfs.h"
 #include "watchprof/sys.h"
@@ -155,9 +156,12 @@ static void take_signals(struct session *session)
 		take_signal(session, &info);
 }
 
-/* Hits found SIGTRAP blocked: say so once. */
-static void tell_masks(struct session *session)
+/* Say once what has come to light: files that were cut off, and hits that found SIGTRAP blocked. */
+static void tell_findings(struct session *session)
 {
+	if (cut_file_pages() && !session->is_cut_told)
+		session_warn(session, text_copy("a file that the target runs was cut off or could not be read: names and call paths are missing"));
+	session->is_cut_told |= cut_file_pages() > 0;
 	if (session->is_mask_told || session->ops->counts(session->engine).traps_unblocked == 0)
 		return;
 	session->is_mask_told = true;
@@ -229,7 +233,7 @@ void session_tick(struct session *session, uint64_t now_ns)
 
 	session->next_tick_ns = now_ns + TICK_NS;
 	take_signals(session);
-	tell_masks(session);
+	tell_findings(session);
 	session_check_cost(session);
 	session_limit_tick(session, now_ns);
 	session_glance(session);
@@ -620,7 +624,7 @@ static int close_and_report(struct session *session, struct err *err)
 	if (!session->has_exited)
 		session_compare(session);
 	describe_target(session);
-	tell_masks(session);
+	tell_findings(session);
 	session_check_cost(session);
 	report = session_report(session, watches);
 	session_report_end(session, &report);

@@ -134,6 +134,7 @@ struct session {
 	uint64_t limited_second;
 	bool was_limited, is_limiting; /* that changes just now, and nothing else */
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
+	bool is_cut_told; /* that a file was cut off */
 	bool is_blind_told; /* that pages are open for good */
 	bool is_cost_told; /* that most stops are of no use */
 

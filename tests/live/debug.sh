@@ -181,6 +181,14 @@ asked() {
 	wc -l <"$1" | tr -d ' '
 }
 
+# A library is cut off in place, while its code is on the call path.
+cp "$BIN/libcutoff.so" "$tmp/cutoff.so"
+launch --group=path -e v:w -- "$BIN/cutoff" "$tmp/cutoff.so"
+is "a library that is cut off while it is in use: the target goes on, and so does watchprof" "$status" 7
+is "its hits are counted, and their path ends there" "$(grep -c "^10	.*	cut < cutoff.so+0x[0-9a-f]* < \[broken\]" "$tmp/report")" 1
+is "and that is told" "$message" \
+	"watchprof: warning: a file that the target runs was cut off or could not be read: names and call paths are missing"
+
 python=$(command -v /usr/bin/python3 || command -v /usr/bin/python3.11)
 if [ -e "$BIN/debug/by-id.debug" ] && [ -n "$python" ] && [ -n "$(ls /usr/lib*/libdebuginfod.so.1 /usr/lib/*/libdebuginfod.so.1 2>/dev/null)" ] &&
 	server "$tmp/mute"; then

@@ -1,5 +1,6 @@
 /* test_util.c checks what libc does not have: escaping and UTF-8 against RFC 3629, byte by
  * byte; the emergency exit, in children that may die; allocation, hashing and the clock. */
+#include "watchprof/cut_file.h"
 #include "watchprof/message.h"
 #include "watchprof/util.h"
 
@@ -11,6 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -407,6 +410,46 @@ static void test_path_search(void **state)
 	free(old);
 }
 
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!cut_file_go_on(info))
+		signal(sig, SIG_DFL);
+}
+
+/* Of a file that is cut off while it is mapped, zeros are read. */
+static void test_cut_file(void **state)
+{
+	const siginfo_t sent = {.si_signo = SIGBUS, .si_code = SI_USER};
+	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO}, former;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = memfd_create("cut", MFD_CLOEXEC);
+	volatile unsigned char *bytes;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(3 * page)), 0);
+	assert_int_equal(pwrite(fd, "abc", 3, 0), 3);
+	assert_int_equal(pwrite(fd, "def", 3, (off_t)(2 * page)), 3);
+	bytes = mmap(NULL, 3 * page, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true((void *)bytes != MAP_FAILED);
+	assert_int_equal(ftruncate(fd, 1), 0);
+	assert_int_equal(sigaction(SIGBUS, &action, &former), 0);
+	assert_int_equal(bytes[0], 'a');
+	assert_int_equal(bytes[1], 0);
+	assert_int_equal(cut_file_pages(), 0);
+	assert_int_equal(bytes[2 * page + 2], 0);
+	assert_int_equal(cut_file_pages(), 1);
+	assert_int_equal(bytes[2 * page], 0);
+	assert_int_equal(cut_file_pages(), 1);
+	assert_int_equal(bytes[page], 0);
+	assert_int_equal(cut_file_pages(), 2);
+	assert_false(cut_file_go_on(&sent)); /* somebody else's signal */
+	assert_int_equal(cut_file_pages(), 2);
+	sigaction(SIGBUS, &former, NULL);
+	munmap((void *)bytes, 3 * page);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_path_search),
+		cmocka_unit_test(test_cut_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
