@@ -132,12 +132,11 @@ static int instruction_compare(const struct row *x, const struct row *y, const s
 	return (x->loc->addr > y->loc->addr) - (x->loc->addr < y->loc->addr);
 }
 
-/* Paths are equal if their functions are, inlined or not: two lines of one function are one path. */
+/* Paths are equal if their functions are, inlined or not: two lines of one function are one path. By their functions'
+ * names from the innermost on, one that begins another before it. */
 static int path_compare(const struct row *x, const struct row *y, const struct profile *profile)
 {
-	if (x->n_frames != y->n_frames)
-		return x->n_frames < y->n_frames ? -1 : 1;
-	for (size_t i = 0; i < x->n_frames; i++) {
+	for (size_t i = 0; i < x->n_frames && i < y->n_frames; i++) {
 		int order = x->frames[i] == y->frames[i] ? 0
 							 : profile_function_compare(profile_loc(profile, x->frames[i]),
 								   profile_loc(profile, y->frames[i]));
@@ -145,6 +144,8 @@ static int path_compare(const struct row *x, const struct row *y, const struct p
 		if (order)
 			return order;
 	}
+	if (x->n_frames != y->n_frames)
+		return x->n_frames < y->n_frames ? -1 : 1;
 	return (x->path > y->path) - (x->path < y->path);
 }
 

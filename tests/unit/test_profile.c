@@ -594,6 +594,29 @@ static void test_order_of_arrival_is_nothing(void **state)
 	profile_free(two);
 }
 
+/* Paths by name: by their functions from the innermost on, however long they are. */
+static void test_paths_by_name(void **state)
+{
+	struct profile *profile = profile_new(100, locate, NULL);
+	struct query query = {.group = GROUP_PATH, .sort = SORT_NAME};
+	struct row *rows;
+	size_t n;
+
+	(void)state;
+	add(profile, 3, 1, HIT_WRITE, 100, (uint64_t[]){at(5, 1), at(0, 1), 0});
+	add(profile, 2, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 1), at(0, 1), 0});
+	add(profile, 1, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 1), at(5, 1), at(0, 1), 0});
+	add(profile, 4, 1, HIT_WRITE, 100, (uint64_t[]){at(1, 1), 0});
+	rows = profile_rows(profile, &query, &n);
+	assert_int_equal(n, 4);
+	assert_int_equal(rows[0].hits, 4); /* f */
+	assert_int_equal(rows[1].hits, 1); /* f < g < main */
+	assert_int_equal(rows[2].hits, 2); /* f < main */
+	assert_int_equal(rows[3].hits, 3); /* g < main */
+	free(rows);
+	profile_free(profile);
+}
+
 /* The model: all that can happen, counted in a plain array. */
 #define MODEL_WATCHES   3
 #define MODEL_THREADS   5
@@ -1153,6 +1176,7 @@ int main(void)
 		cmocka_unit_test(test_totals),
 		cmocka_unit_test(test_order_of_equals),
 		cmocka_unit_test(test_order_of_arrival_is_nothing),
+		cmocka_unit_test(test_paths_by_name),
 		cmocka_unit_test(test_against_a_model),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_neighbours_in_the_tables),
