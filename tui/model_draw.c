@@ -119,13 +119,33 @@ static void layout_shrink(const struct view *view, struct layout *layout, size_t
 	}
 }
 
+static const char *sort_name(enum sort sort)
+{
+	static const char *const names[] = {
+		[SORT_HITS] = "hits", [SORT_READS] = "reads", [SORT_WRITES] = "writes", [SORT_NAME] = "function"};
+
+	return names[sort];
+}
+
+/* What stands over a column, owned by the caller. The one that is sorted by has a mark where the order is reversed. */
+static char *heading_text(const struct model *model, size_t c)
+{
+	const char *name = column_name(&model->view->columns[c]);
+	bool has_mark = model->is_reversed && strcmp(name, sort_name(model->sort)) == 0;
+
+	return text_format("%s%s", name, has_mark ? "^" : "");
+}
+
 static void layout_make(const struct model *model, size_t room, struct layout *layout)
 {
 	const struct view *view = model->view;
 
 	for (size_t c = 0; c < view->n_columns; c++) {
+		char *heading = heading_text(model, c);
+
 		layout->is_shown[c] = true;
-		layout->widths[c] = strlen(column_name(&view->columns[c]));
+		layout->widths[c] = strlen(heading);
+		free(heading);
 		for (size_t i = model->top; i < model->n_rows && i < model->top + room; i++) {
 			const char *cell = model->rows[i].cells[c];
 			size_t width = model->rows[i].cells[0] && cell ? cell_width(cell) : 0;
@@ -265,15 +285,6 @@ static void rows_draw(const struct model *model, struct canvas *canvas, size_t r
 	}
 }
 
-static const char *sort_name(enum sort sort)
-{
-	static const char *const names[] = {
-		[SORT_HITS] = "hits", [SORT_READS] = "reads", [SORT_WRITES] = "writes", [SORT_NAME] = "function"};
-
-	return names[sort];
-}
-
-/* The column that is sorted by has a mark where the order is reversed. */
 static void heading_draw(const struct model *model, struct canvas *canvas, const struct layout *layout)
 {
 	const struct view *view = model->view;
@@ -282,12 +293,11 @@ static void heading_draw(const struct model *model, struct canvas *canvas, const
 	FILE *out = cell_open(&text, &len);
 
 	for (size_t c = 0; c < view->n_columns; c++) {
-		bool is_key = strcmp(column_name(&view->columns[c]), sort_name(model->sort)) == 0;
 		char *name;
 
 		if (!layout->is_shown[c])
 			continue;
-		name = text_format("%s%s", column_name(&view->columns[c]), !is_key ? "" : model->is_reversed ? "^" : "");
+		name = heading_text(model, c);
 		fputs(n++ ? " " : "", out);
 		cell_pad(out, name, layout->widths[c], column_is_number(&view->columns[c]));
 		free(name);

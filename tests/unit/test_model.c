@@ -541,6 +541,39 @@ static void test_search(void **state)
 	fixture_free(&report);
 }
 
+/* Where on its line the screen has a text for the first time. */
+static size_t column_of(struct model *model, const char *text)
+{
+	char *screen = screen_text(model, 120, 40), *rest = screen, *line, *found = NULL;
+	size_t column = SIZE_MAX;
+
+	while (!found && (line = strsep(&rest, "\n"))) {
+		found = strstr(line, text);
+		if (found)
+			column = (size_t)(found - line);
+	}
+	free(screen);
+	assert_true(column != SIZE_MAX);
+	return column;
+}
+
+/* The heading is above its columns, with and without the mark of the reversed order. */
+static void test_heading(void **state)
+{
+	struct report report;
+	struct model *model = model_filled(false, &report);
+
+	(void)state;
+	type(model, &report, "sw");
+	assert_true(shows(model, " writes function"));
+	assert_int_equal(column_of(model, "line       module"), column_of(model, "state.c:20 prog"));
+	type(model, &report, "r");
+	assert_true(shows(model, " writes^ function"));
+	assert_int_equal(column_of(model, "line       module"), column_of(model, "state.c:20 prog"));
+	model_free(model);
+	fixture_free(&report);
+}
+
 static void test_filter_and_sort(void **state)
 {
 	struct report report;
@@ -1000,6 +1033,7 @@ int main(void)
 		cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_heading),
 		cmocka_unit_test(test_filter_and_sort),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_watches),
