@@ -8,9 +8,10 @@ static char *quiet_farewell(void)
 	return NULL;
 }
 
-static int quiet_open(struct frontend **out, uint64_t interval_ns, struct err *err)
+static int quiet_open(struct frontend **out, uint64_t interval_ns, bool may_leave, struct err *err)
 {
 	(void)interval_ns;
+	(void)may_leave;
 	(void)err;
 	*out = NULL;
 	return 0;

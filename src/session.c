@@ -754,7 +754,8 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 	session->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (session->options->control && !(session->control = control_socket_open(session->options->control, err)))
 		return -1;
-	if (fetch(session, err) || session->frontend_ops->open(&session->frontend, session->options->interval_ns, err))
+	if (fetch(session, err) ||
+		session->frontend_ops->open(&session->frontend, session->options->interval_ns, session->guardian, err))
 		return -1;
 	if (session->options->debuginfod && !getenv("DEBUGINFOD_URLS"))
 		session_warn(session, text_copy("--debuginfod: DEBUGINFOD_URLS is not set, there is no server to ask"));

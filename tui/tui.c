@@ -25,15 +25,17 @@ struct frontend {
 	struct model *model;
 	struct model_eyes eyes;
 	uint64_t interval_ns, next_ns;
+	bool may_leave;
 	enum absence absence;
 	uint64_t left_ns;
 };
 
-static int tui_open(struct frontend **out, uint64_t interval_ns, struct err *err)
+static int tui_open(struct frontend **out, uint64_t interval_ns, bool may_leave, struct err *err)
 {
 	struct frontend *frontend = mem_new(1, sizeof(*frontend));
 
 	frontend->interval_ns = interval_ns;
+	frontend->may_leave = may_leave;
 	frontend->screen = screen_open();
 	if (!frontend->screen) {
 		free(frontend);
@@ -63,6 +65,11 @@ static void draw(struct frontend *frontend, const struct report *report, uint64_
 /* The process that the shell knows is the first of the two (guardian.h): that one stops. */
 static void leave(struct frontend *frontend)
 {
+	/* Where this is the only process, the target would stop with it, at its next hit. */
+	if (!frontend->may_leave) {
+		model_tell(frontend->model, "^Z: watchprof has no second process here, and the target would be stopped with it");
+		return;
+	}
 	screen_leave(frontend->screen);
 	frontend->absence = ABSENCE_BEGINS;
 	frontend->left_ns = clock_now_ns();
@@ -73,7 +80,7 @@ static void leave(struct frontend *frontend)
 static bool is_away(struct frontend *frontend, uint64_t now_ns)
 {
 	struct procfs_status status;
-	bool is_stopped = procfs_status(getppid(), &status) && status.state == 'T';
+	bool is_stopped = frontend->may_leave && procfs_status(getppid(), &status) && status.state == 'T';
 
 	if (is_stopped)
 		frontend->absence = ABSENCE_LASTS;

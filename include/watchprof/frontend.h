@@ -38,8 +38,9 @@ struct frontend_ops {
 	char *(*farewell)(void);
 
 	/* Get ready to show; -1 with err set where that is impossible here. Called before the
-	 * target is touched. interval_ns: how often the picture shall change. */
-	int (*open)(struct frontend **out, uint64_t interval_ns, struct err *err);
+	 * target is touched. interval_ns: how often the picture shall change. may_leave: the shell can have the terminal
+	 * for a while, as it waits for another process than this one, which can be stopped (guardian.h). */
+	int (*open)(struct frontend **out, uint64_t interval_ns, bool may_leave, struct err *err);
 
 	/* Called about ten times a second with the state of the run. Must return soon. */
 	struct frontend_wish (*tick)(struct frontend *frontend, const struct report *report, uint64_t now_ns);

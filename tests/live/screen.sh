@@ -329,6 +329,28 @@ see 'status0' "q: its status"
 is "--stdout has its output" "$(cat "$tmp/output")" ready
 ok "$(grep -q '"hits": *1500' "$tmp/ended.json"; echo $?)" "the report has all hits"
 
+# --- no second process: no way to the shell ---
+target "$BIN/pulses" "${PULSE_US:-200}"
+cat >"$tmp/alone" <<END
+FAULT_PROGRAM=$(readlink -f "$WATCHPROF") FAULT_CALL=fork FAULT_AT=2 FAULT_LOG=$tmp/fault.log LD_PRELOAD=$BIN/faults.so
+export FAULT_PROGRAM FAULT_CALL FAULT_AT FAULT_LOG LD_PRELOAD
+$WATCHPROF --engine=$ENGINE -i 0.1 -p $target -e v:w
+echo status\$?
+END
+type_keys "clear; sh $tmp/alone" Enter
+until_true shown '> 1 v:w  0 hits'
+is "there is only one process" "$(cat "$tmp/fault.log")" failed
+type_keys C-z
+see 'no second process' "^Z is refused"
+echo >&9
+echo >&9
+until_true has_line "$tmp/target.out" '^writes'
+ok $? "the target runs on"
+see "> 1 v:w  $(awk '$1 == "writes" { print $2 }' "$tmp/target.out") hits" "and so does the screen"
+type_keys q
+see 'status0' "q ends it"
+go
+
 # --- servers are asked before the screen is there ---
 type_keys "clear; DEBUGINFOD_URLS=http://127.0.0.1:1/ $WATCHPROF --debuginfod -- $(readlink -f /bin/sleep) 1000" Enter
 see 'Variables: ' "--debuginfod: the screen comes"
