@@ -6,11 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Up to the next line of a list (err.h). A newline that begins none came with somebody's text, and is escaped. */
+static size_t line_length(const char *text)
+{
+	const char *end = strstr(text, "\n  ");
+
+	return end ? (size_t)(end - text) : strlen(text);
+}
+
 void message_write(FILE *out, const char *kind, const char *text)
 {
 	fprintf(out, "watchprof: %s", kind);
 	for (;;) {
-		size_t len = strcspn(text, "\n");
+		size_t len = line_length(text);
 		char *line = text_format("%.*s", (int)len, text);
 
 		text_escape(out, line);

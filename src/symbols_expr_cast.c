@@ -297,15 +297,17 @@ static int refuse_several(struct type_query *query, const char *text, struct err
 		query->cast->watch, query->n, text, text, text);
 	for (size_t i = 0; i < query->n; i++) {
 		struct type type = {.die = query->found[i].die};
-		char *name = type_name(&type), *line;
+		char *name = type_name(&type), *told, *line;
 		uint64_t size = 0;
 
 		type_size(&type, &size);
-		line = text_format("\n  %s, %zu bytes%s%s, in %s", name, (size_t)size, query->found[i].place ? ", " : "",
+		told = text_format("%s, %zu bytes%s%s, in %s", name, (size_t)size, query->found[i].place ? ", " : "",
 			query->found[i].place ? query->found[i].place : "", module_path(query->found[i].module));
-		if (strlen(err->text) + strlen(line) < sizeof(err->text))
-			err_append(err, "%s", line);
+		line = text_line(told);
+		if (strlen(err->text) + strlen("\n  ") + strlen(line) < sizeof(err->text))
+			err_append(err, "\n  %s", line);
 		free(line);
+		free(told);
 		free(name);
 	}
 	return -1;

@@ -376,21 +376,26 @@ static size_t name_distance(const struct asked *asked, const char *name, size_t 
 
 void near_keep(struct asked *asked, const char *name, size_t distance)
 {
-	size_t at;
+	char *line = text_line(name);
+	size_t at = 0;
 
-	for (at = 0; at < asked->n_near; at++) {
-		if (strcmp(asked->near[at].name, name) == 0)
-			return;
+	while (at < asked->n_near && strcmp(asked->near[at].name, line) != 0)
+		at++;
+	if (at < asked->n_near) {
+		free(line);
+		return;
 	}
 	while (at > 0 && asked->near[at - 1].distance > distance)
 		at--;
-	if (at == NEAR_MAX)
+	if (at == NEAR_MAX) {
+		free(line);
 		return;
+	}
 	if (asked->n_near == NEAR_MAX)
 		free(asked->near[--asked->n_near].name);
 	memmove(&asked->near[at + 1], &asked->near[at],
 		(asked->n_near - at) * sizeof(asked->near[0]));
-	asked->near[at].name = text_copy(name);
+	asked->near[at].name = line;
 	asked->near[at].distance = distance;
 	asked->n_near++;
 }

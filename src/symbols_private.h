@@ -82,7 +82,7 @@ struct asked {
 	char *version;	  /* what stood behind an @, or NULL */
 	bool is_default;  /* ... behind @@ */
 	struct {
-		char *name;
+		char *name; /* in one line */
 		size_t distance;
 	} near[NEAR_MAX];
 	size_t n_near;

@@ -13,19 +13,22 @@ char *candidate_place(const struct candidate *candidate)
 				   : text_copy(candidate->file);
 }
 
+/* As a line of a list, owned by the caller. */
 static char *candidate_describe(const struct candidate *candidate)
 {
 	char *place = candidate->file ? candidate_place(candidate) : NULL;
 	const char *sign = candidate->is_default ? "@@" : "@";
 	bool has_version = candidate->version && !strchr(candidate->name, '@');
-	char *text = text_format("\n  %s%s%s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
+	char *text = text_format("%s%s%s at 0x%" PRIx64 ", %" PRIu64 " bytes%s%s%s%s, in %s",
 		candidate->name, has_version ? sign : "", has_version ? candidate->version : "",
 		candidate->addr, candidate->size, place ? ", " : "",
 		place ? place : "", candidate->function ? ", function " : "",
 		candidate->function ? candidate->function : "", module_path(candidate->module));
+	char *line = text_line(text);
 
 	free(place);
-	return text;
+	free(text);
+	return line;
 }
 
 static bool has_version(const struct search *search)
@@ -51,11 +54,11 @@ static enum resolve_result ambiguous(const struct search *search, struct err *er
 	err_append(err, "MODULE!%s or by address:", name);
 	for (shown = 0; shown < search->n && shown < CANDIDATES_SHOWN; shown++) {
 		char *text = candidate_describe(&search->found[shown]);
-		bool fits = strlen(err->text) + strlen(text) + sizeof("\n  and 99999999 more") <
+		bool fits = strlen(err->text) + strlen(text) + sizeof("\n  \n  and 99999999 more") <
 			sizeof(err->text);
 
 		if (fits)
-			err_append(err, "%s", text);
+			err_append(err, "\n  %s", text);
 		free(text);
 		if (!fits)
 			break;

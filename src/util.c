@@ -213,6 +213,19 @@ char *text_escaped(const char *text)
 	return escaped;
 }
 
+char *text_line(const char *text)
+{
+	char *line = mem_new(2 * strlen(text) + 1, 1), *end = line;
+
+	for (; *text; text++) {
+		if (*text == '\n')
+			end = stpcpy(end, "\\n");
+		else
+			*end++ = *text;
+	}
+	return line;
+}
+
 /* As execvp(3) does, a directory is passed over, though it may be searched. */
 static bool is_program(const char *path)
 {

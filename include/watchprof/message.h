@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* Write "watchprof: ", then kind ("", "warning: "), then text and a newline. The text may have several lines, as that of a
- * struct err has; each is escaped (text_escape), as names in it may be the target's. */
+ * struct err has: all but the first begin with two blanks, and another newline is none of ours. Each line is escaped
+ * (text_escape), as names in it may be the target's. */
 void message_write(FILE *out, const char *kind, const char *text);
 
 #endif

@@ -55,6 +55,9 @@ void text_escape(FILE *out, const char *text);
 /* The same into a new string, owned by the caller. */
 char *text_escaped(const char *text);
 
+/* A copy for a list of several lines: newlines become "\n", all else stays, to be escaped with the whole. */
+char *text_line(const char *text);
+
 /* The file that a command's name means (execvp(3)), owned by the caller; NULL: none. */
 char *path_search(const char *command);
 

@@ -148,6 +148,27 @@ static void test_objects(void **state)
 	free(cast);
 }
 
+/* A name with a newline, as assemblers allow it. */
+__asm__(".data\n"
+	".globl \"own_new\\nline\"\n"
+	".type \"own_new\\nline\", @object\n"
+	".size \"own_new\\nline\", 4\n"
+	"\"own_new\\nline\": .long 0\n"
+	".text\n");
+
+/* Such a name does not make a line of its own in what is said. */
+static void test_newline(void **state)
+{
+	struct span span;
+	struct err err = {0};
+	char *object;
+
+	(void)state;
+	assert_int_equal(resolve("own_newline", &span, &object, &err), RESOLVE_UNKNOWN);
+	if (!strstr(err.text, "did you mean own_new\\nline") || strchr(err.text, '\n'))
+		fail_msg("%s", err.text);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -231,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_enum_names),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_newline),
 		cmocka_unit_test(test_pipe_in_place),
 		cmocka_unit_test(test_code),
 	};

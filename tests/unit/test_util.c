@@ -212,6 +212,7 @@ static void test_message(void **state)
 		{"", "plain", "watchprof: plain\n"},
 		{"", "", "watchprof: \n"},
 		{"warning: ", "a \033[2Jb", "watchprof: warning: a \\x1b[2Jb\n"},
+		{"", "/tmp/new\nline: b\nc", "watchprof: /tmp/new\\nline: b\\nc\n"},
 		{"", "two match:\n  a\tb\n  \302\233c", "watchprof: two match:\n  a\\tb\n  \\xc2\\x9bc\n"},
 	};
 
@@ -364,6 +365,9 @@ static void test_texts(void **state)
 	text = text_format("%s-%04d-%5000s", "a", 12, "end");
 	assert_int_equal(strlen(text), 2 + 4 + 1 + 5000);
 	assert_int_equal(strncmp(text, "a-0012-  ", 9), 0);
+	free(text);
+	text = text_line("a\n  b\t\\\n");
+	assert_string_equal(text, "a\\n  b\t\\\\n");
 	free(text);
 }
 
