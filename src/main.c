@@ -202,8 +202,8 @@ int main(int argc, char **argv)
 		result = decode(&options, &err);
 	} else if (result == 0) {
 		frontend = frontend_choose(&options);
-		if (options.n_watches == 0 && frontend == &frontend_quiet)
-			result = options_no_watch(&err);
+		if (frontend == &frontend_quiet)
+			result = options_check_quiet(&options, &err);
 	}
 	if (result == 0 && frontend) {
 		session_signals(&blocked);

@@ -402,6 +402,7 @@ static int trace_option(struct options *options, char *arg, struct err *err)
 
 static int trace_format_option(struct options *options, char *arg, struct err *err)
 {
+	options->has_trace_format = true;
 	return trace_format_parse(arg, &options->trace_format, err);
 }
 
@@ -558,10 +559,14 @@ static int check_trace(const struct options *options, struct err *err)
 	return 0;
 }
 
-int options_no_watch(struct err *err)
+int options_check_quiet(const struct options *options, struct err *err)
 {
-	return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
-			    "(--list-vars lists candidates)");
+	if (options->n_watches == 0)
+		return err_set(err, "no watch: name a variable with -e, as in -e counter:w "
+				    "(--list-vars lists candidates)");
+	if (options->has_trace_format && !options->is_traced && !options->control)
+		return err_set(err, "--trace-format: there is no trace; give --trace as well");
+	return 0;
 }
 
 static int check_whole(struct options *options, struct err *err)
@@ -578,10 +583,7 @@ static int check_whole(struct options *options, struct err *err)
 	if (options->pid && (options->stdin_path || options->stdout_path))
 		return err_set(err, "%s is for a launched COMMAND: a process that runs already has its files open",
 			options->stdin_path ? "--stdin" : "--stdout");
-	/* The live screen asks for one. */
-	if (options->n_watches == 0 && !options->list_vars && options->report)
-		return options_no_watch(err);
-	return 0;
+	return options->report && !options->list_vars ? options_check_quiet(options, err) : 0;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -278,22 +278,24 @@ char *procfs_command(pid_t pid)
 	pid_t living = procfs_living_thread(pid);
 	FILE *file = living ? proc_open(living, "cmdline") : NULL;
 	struct procfs_status status;
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t len = file ? getdelim(&text, &cap, EOF, file) : -1;
+	char *text = NULL, *word = NULL;
+	size_t len, cap = 0;
+	FILE *out = open_memstream(&text, &len);
 
+	if (!out)
+		die("out of memory");
+	for (const char *blank = ""; file && getdelim(&word, &cap, '\0', file) > 0; blank = " ")
+		fprintf(out, "%s%s", blank, word);
+	free(word);
 	if (file)
 		fclose(file);
-	if (len <= 0) {
-		free(text);
-		procfs_status(pid, &status);
-		return text_format("[%s]", status.name);
-	}
-	for (ssize_t i = 0; i + 1 < len; i++) {
-		if (!text[i])
-			text[i] = ' ';
-	}
-	return text;
+	if (fclose(out) || !text)
+		die("out of memory");
+	if (len > 0)
+		return text;
+	free(text);
+	procfs_status(pid, &status);
+	return text_format("[%s]", status.name);
 }
 
 int procfs_ptrace_scope(void)

@@ -49,6 +49,7 @@ struct options {
 	bool is_traced;
 	const char *trace_path; /* points into argv; NULL: standard error */
 	enum trace_format trace_format;
+	bool has_trace_format; /* it was given */
 	bool trace_stack; /* call paths in the trace */
 	size_t flight;	  /* bytes of a ring instead of a stream; 0: no ring */
 	const char *decode; /* only decode this trace; NULL: no */
@@ -63,8 +64,8 @@ struct options {
  * caller ends with options_fini(). argv is kept by reference. */
 int options_parse(int argc, char **argv, struct options *options, struct err *err);
 
-/* The refusal of a run without a watch, for those who cannot ask the user: -1. */
-int options_no_watch(struct err *err);
+/* What a run without the live screen needs: there nobody can add a watch or begin a trace later. */
+int options_check_quiet(const struct options *options, struct err *err);
 
 void options_fini(struct options *options);
 

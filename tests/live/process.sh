@@ -2,6 +2,9 @@
 # without watchprof, unwatched; after exec the names are looked up in the new program.
 . "$(dirname "$0")/lib.sh"
 
+launch -e 0x10000/1:w -- "$BIN/two" "$(printf 'a\377b')" '' c
+is "the command line is told as a whole, whatever bytes are in it" "$(field "$tmp/report" command)" "$BIN/two a\\xffb  c"
+
 # state FILE WATCH: the state of a watch at the end.
 state() {
 	awk -F '\t' -v watch="$2" '$1 == "# watch" && $2 == watch { print $9; exit }' "$1"

@@ -483,6 +483,7 @@ static void test_what_does_not_fit_together(void **state)
 		{{"--flight=1", "--trace=t", "-e", "x", "true"}, "is not a size"},
 		{{"--flight=64K", "-e", "x", "true"}, "Give --trace=FILE as well"},
 		{{"--trace-stack", "-e", "x", "true"}, "give --trace as well"},
+		{{"--report", "--trace-format=json", "-e", "x", "true"}, "--trace-format: there is no trace; give --trace as well"},
 		{{"--trace", "--trace-format=binary", "-e", "x", "true"}, "with --trace=FILE"},
 		{{"--report=tsv", "--report=json", "-e", "x", "true"}, "two reports on the standard output"},
 		{{"--report=tsv", "-o", "a", "--report=json", "-o", "a", "true"}, "two reports in one file"},
