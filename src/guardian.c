@@ -22,7 +22,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define GUARDED_MAX 1024
 #define TICK_NS	    (NS_PER_S / 10)
 #define WORKER_LIVES (-1)
 #define KEEPER_STACK (16U << 10)
@@ -41,18 +40,29 @@ struct guard {
 	pid_t worker;
 	int pipe_fd, signal_fd;
 	guardian_rescue_fn *rescue;
-	pid_t guarded[GUARDED_MAX];
-	size_t n_guarded;
+	pid_t *guarded;
+	size_t n_guarded, room;
 	struct termios modes; /* of the terminal, as they were before the worker */
 	bool has_modes;
 	char *farewell; /* what gives it back as it looked, or NULL */
 };
 
+static void guard_add(struct guard *guard, pid_t pid)
+{
+	if (guard->n_guarded == guard->room) {
+		guard->room = 2 * guard->room + 16;
+		guard->guarded = mem_resize(guard->guarded, guard->room, sizeof(*guard->guarded));
+	}
+	guard->guarded[guard->n_guarded++] = pid;
+}
+
 static void guard_forget(struct guard *guard, pid_t pid)
 {
-	for (size_t i = 0; i < guard->n_guarded; i++) {
+	for (size_t i = 0; i < guard->n_guarded;) {
 		if (guard->guarded[i] == pid)
 			guard->guarded[i] = guard->guarded[--guard->n_guarded];
+		else
+			i++;
 	}
 }
 
@@ -67,8 +77,8 @@ static bool guard_listen(struct guard *guard)
 			guard->n_guarded = 0;
 		else if (pid < 0)
 			guard_forget(guard, -pid);
-		else if (guard->n_guarded < GUARDED_MAX)
-			guard->guarded[guard->n_guarded++] = pid;
+		else
+			guard_add(guard, pid);
 	}
 	return n < 0 && errno == EAGAIN;
 }
