@@ -193,6 +193,13 @@ static bool is_about_segv(const struct process *process, const struct page_threa
 			own->nr == SYS_execveat);
 }
 
+static void segv_back(struct space *space, struct page_thread *own)
+{
+	if (own->is_aside)
+		space_back(space);
+	own->is_aside = false;
+}
+
 /* Does the call set or tell the mask of signals, or hand it on? */
 static bool is_about_mask(uint64_t nr)
 {
@@ -254,10 +261,9 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	if (own->nr == SYS_rseq && own->space && result == 0)
 		rseq_take(process->space, thread, own);
 	call_shut(engine, own);
+	segv_back(process->space, own);
 	if (!space_is_watched(process->space))
 		return;
-	if (is_about_segv(process, own))
-		space_back(process->space);
 	if (is_map_call(own->nr))
 		map_look(process->space, own, result);
 	if (is_about_mask(own->nr))
@@ -491,19 +497,20 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 	struct call_plan plan;
 	bool is_lifted;
 
-	if (!space_is_watched(space) || sys_regs_get(own->tid, &regs))
-		return;
+	/* The agent, its handler, and what a mask was are there while nothing is watched for the moment, too. */
 	if (is_last(process, own)) {
 		space_open_for_good(space);
 		space_leave(space);
 		return;
 	}
-	if (own->nr == SYS_exit)
-		page_place_end(engine, process, thread);
-	if (is_about_segv(process, own))
-		space_aside(space);
+	if (is_about_segv(process, own) && !own->is_aside)
+		own->is_aside = space_aside(space);
 	if (is_about_mask(own->nr))
 		page_mask_restore(own->tid, own);
+	if (!space_is_watched(space) || sys_regs_get(own->tid, &regs))
+		return;
+	if (own->nr == SYS_exit)
+		page_place_end(engine, process, thread);
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
 	if (is_kept(space, own))
 		call_blind(engine, space);

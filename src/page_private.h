@@ -38,6 +38,7 @@ struct page_thread {
 	uint64_t mask;	      /* and that is its own mask meanwhile */
 	bool is_segv_blocked; /* it wants SIGSEGV blocked, which it cannot be while pages are shut */
 	uint64_t nr, args[CALL_ARGUMENTS]; /* of the call that it is in */
+	bool is_aside;	      /* for that call, the program's own disposition of SIGSEGV is in force */
 	bool is_handed_over;  /* that call waits for a lock that the kernel may write into when it hands it over; the page is shut */
 	bool is_map;	      /* that call changes mappings near watched pages */
 	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */

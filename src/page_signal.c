@@ -93,21 +93,36 @@ static void signal_end(struct engine *engine, struct process *process, const str
 	space_threads_go(engine, process->space);
 }
 
+/* A signal that no handler takes. Of its own disposition of SIGSEGV (is_aside) ours takes the place again where nothing comes of the
+ * signal: it is ignored, and somebody has sent it. One that the kernel raises ends the process all the same (force_sig()). */
+static void signal_pass(struct engine *engine, struct space *space, const struct tracee_event *event,
+	const struct procfs_status *status, bool is_aside)
+{
+	int sig = event->sig;
+	siginfo_t info;
+
+	if (is_aside && (status->ignored & SEGV_BIT) && sys_siginfo_get(event->tid, &info) == 0 && info.si_code <= 0) {
+		space_back(space);
+		sig = 0;
+	}
+	tracee_resume(engine->tracees, event->thread, sig);
+}
+
 void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
 	struct space *space = process->space;
 	struct procfs_status status = {0};
 	struct page_thread *own;
+	/* One of its own is a matter between the program and the kernel, also while nothing is watched for the moment. */
+	bool is_aside = event->sig == SIGSEGV && space_aside(space);
+	bool is_known = (is_aside || space_is_watched(space)) && procfs_status(event->tid, &status);
 
-	/* One of its own is a matter between the program and the kernel. */
-	if (event->sig == SIGSEGV)
-		space_aside(space);
-	if (space_is_watched(space) && procfs_status(event->tid, &status) && is_fatal(&status, event->sig)) {
+	if (is_known && space_is_watched(space) && is_fatal(&status, event->sig)) {
 		signal_end(engine, process, event);
 		return;
 	}
-	if (!space_is_watched(space) || !is_caught(&status, event->sig)) {
-		tracee_resume(engine->tracees, event->thread, event->sig);
+	if (!is_known || !is_caught(&status, event->sig)) {
+		signal_pass(engine, space, event, &status, is_aside);
 		return;
 	}
 	space_threads_stop(engine, space);
@@ -116,9 +131,10 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 		own = page_thread(engine, event->thread);
 		if (own->is_segv_blocked)
 			frame_mask_set(space, event->tid);
-		page_mask_clear(event->tid, own); /* what was blocked before is, too */
+		if (space_is_watched(space))
+			page_mask_clear(event->tid, own); /* what was blocked before is, too */
 	}
-	if (event->sig == SIGSEGV)
+	if (is_aside)
 		space_back(space);
 	space_shut(space);
 	space_threads_go(engine, space);

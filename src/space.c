@@ -716,10 +716,11 @@ void space_forget(struct space *space)
 	space->n_breakpoints = 0;
 }
 
-void space_aside(struct space *space)
+bool space_aside(struct space *space)
 {
 	if (space->safety)
 		safety_aside(space->safety);
+	return space->safety != NULL;
 }
 
 void space_back(struct space *space)

@@ -135,8 +135,9 @@ void space_leave(struct space *space);
 /* The process has ended or runs another program: there is nothing to be put back. */
 void space_forget(struct space *space);
 
-/* Around what the program, or the kernel for it, does with its disposition of SIGSEGV: safety_aside(). */
-void space_aside(struct space *space);
+/* Around what the program, or the kernel for it, does with its disposition of SIGSEGV: safety_aside(). False: nothing of ours is
+ * in force, and space_back() must not follow. */
+bool space_aside(struct space *space);
 void space_back(struct space *space);
 
 /* NULL: there is none yet. */

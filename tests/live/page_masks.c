@@ -1,6 +1,6 @@
 /* page_masks: what a program sees of its own signal mask and handlers of SIGSEGV, while a variable
  * of it is watched, and afterwards. After each line that it is told it looks, and says the same as
- * unwatched. */
+ * unwatched; after one that begins with i it only ignores a SIGSEGV. */
 #include "handshake.h"
 #include <pthread.h>
 #include <setjmp.h>
@@ -178,10 +178,18 @@ static void look(void)
 
 int main(void)
 {
+	char what;
+
 	memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	say("at 0x%lx", (long)(uintptr_t)memory);
 	say("ready");
-	while (told(NULL)) {
+	while (told(&what)) {
+		if (what == 'i') {
+			signal(SIGSEGV, SIG_IGN);
+			raise(SIGSEGV);
+			say("ignored it");
+			continue;
+		}
 		look();
 		say("looked");
 	}

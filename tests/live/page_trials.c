@@ -194,6 +194,14 @@ static long try_killed(void)
 	return -1;
 }
 
+/* Without a word to the other threads: there is none. */
+static long try_last(void)
+{
+	say("result 8");
+	syscall(SYS_exit, 8);
+	return -1;
+}
+
 /* Many threads at once. */
 
 static void *add_many(void *arg)
@@ -373,6 +381,7 @@ static const struct trial {
 	{"exec", try_exec},
 	{"leader", try_leader},
 	{"killed", try_killed},
+	{"last", try_last},
 	{"crowd", try_crowd},
 	{"vforks", try_vforks},
 	{"setegid", try_setegid},

@@ -2,16 +2,17 @@
 # it does unwatched.
 . "$(dirname "$0")/lib.sh"
 
-# trial NAME HITS: attach while it waits; HITS in add_one, "-" where they are not known beforehand.
+# trial NAME HITS [paused]: attach while it waits; HITS in add_one, "-" where they are not known beforehand.
 trial() {
 	target "$BIN/page_trials" "$1"
 	go
 	want=$?
 	want="$want $(said result)"
 	target "$BIN/page_trials" "$1"
-	attach -e "$(said at)/8:w"
+	attach -e "$(said at)/8:w" --control="$tmp/socket"
+	[ -z "${3:-}" ] || "$BIN/ask" "$tmp/socket" pause 9>&- >/dev/null
 	go
-	is "$1: as it is unwatched" "$? $(said result)" "$want"
+	is "$1${3:+, $3}: as it is unwatched" "$? $(said result)" "$want"
 	wait "$prof"
 	[ "$2" = - ] || is "$1: hits" "$(rows "$tmp/report" "$(said at)/8:w" | awk '$2 == "add_one" { n = $1 } END { print n + 0 }')" "$2"
 }
@@ -25,6 +26,8 @@ trial exit -
 trial exec -
 trial leader 1000
 trial killed -
+trial last -
+trial last - paused
 trial crowd 4000
 trial vforks 40
 trial setegid 160
