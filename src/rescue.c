@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define PAGE 4096
+#define INT3 0xcc
 
 /* Does our code lie there, and our table behind it? */
 static bool code_is_ours(int memory_fd, uint64_t at, uint64_t *size)
@@ -28,6 +29,22 @@ static bool code_is_ours(int memory_fd, uint64_t at, uint64_t *size)
 		       at + AGENT_CODE_SIZE + offsetof(struct safety_table, size), size,
 		       sizeof(*size)) == sizeof(*size) &&
 	       *size >= AGENT_CODE_SIZE + AGENT_TABLE_SIZE;
+}
+
+/* The breakpoints of the table; what cannot be read are none. */
+static void breakpoints_read(struct rescue *rescue)
+{
+	const uint64_t table = rescue->code_at + AGENT_CODE_SIZE;
+	uint64_t n = 0;
+
+	rescue->n_breakpoints = 0;
+	if (sys_memory_force_read(rescue->memory_fd, table + offsetof(struct safety_table, n_breakpoints), &n, sizeof(n)) !=
+			sizeof(n) ||
+		n > SAFETY_BREAKPOINTS_MAX)
+		return;
+	if (sys_memory_force_read(rescue->memory_fd, table + offsetof(struct safety_table, breakpoints), rescue->breakpoints,
+		    sizeof(rescue->breakpoints)) == sizeof(rescue->breakpoints))
+		rescue->n_breakpoints = n;
 }
 
 bool rescue_find(pid_t pid, struct rescue *rescue)
@@ -51,6 +68,8 @@ bool rescue_find(pid_t pid, struct rescue *rescue)
 	}
 	procfs_maps_free(maps, n);
 	if (is_found)
+		breakpoints_read(rescue);
+	if (is_found)
 		inject_site_find(pid, rescue->memory_fd, &rescue->site);
 	is_found = is_found && rescue->site.syscall_at;
 	if (!is_found)
@@ -62,6 +81,34 @@ void rescue_end(struct rescue *rescue)
 {
 	close(rescue->memory_fd);
 	rescue->memory_fd = -1;
+}
+
+void rescue_breakpoints_out(const struct rescue *rescue)
+{
+	for (size_t i = 0; i < rescue->n_breakpoints; i++) {
+		const unsigned char byte = (unsigned char)rescue->breakpoints[i].byte;
+		unsigned char now;
+
+		if (sys_memory_force_read(rescue->memory_fd, rescue->breakpoints[i].addr, &now, 1) == 1 && now == INT3)
+			sys_memory_force_write(rescue->memory_fd, rescue->breakpoints[i].addr, &byte, 1);
+	}
+}
+
+bool rescue_trap_undo(const struct rescue *rescue, pid_t tid)
+{
+	struct user_regs_struct regs;
+	siginfo_t info;
+
+	/* si_code SI_KERNEL: int3 (facts.md section 2). */
+	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, &regs))
+		return false;
+	for (size_t i = 0; i < rescue->n_breakpoints; i++) {
+		if (rescue->breakpoints[i].addr != regs.rip - 1)
+			continue;
+		regs.rip--;
+		return sys_regs_set(tid, &regs) == 0;
+	}
+	return false;
 }
 
 /* The table, on the heap; NULL: the process has ended. */

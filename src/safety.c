@@ -137,6 +137,20 @@ int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, 
 	return failure;
 }
 
+int safety_breakpoints_set(struct safety *safety, const struct safety_breakpoint *breakpoints, size_t n)
+{
+	const uint64_t none = 0, count = n;
+	int failure;
+
+	if (n > SAFETY_BREAKPOINTS_MAX)
+		return -E2BIG;
+	failure = TABLE_WRITE(safety, n_breakpoints, &none);
+	if (!failure && n)
+		failure = table_write(
+			safety, offsetof(struct safety_table, breakpoints), breakpoints, n * sizeof(*breakpoints));
+	return failure ? failure : TABLE_WRITE(safety, n_breakpoints, &count);
+}
+
 void safety_open(struct safety *safety)
 {
 	const int memory = agent_memory(safety->agent);

@@ -507,6 +507,7 @@ static int agent_begin(struct space *space, pid_t tid, int *status, struct err *
 	if (!space->agent)
 		return -1;
 	space->safety = safety_new(space->agent, err);
+	space->is_noted = false;
 	if (space->safety)
 		return 0;
 	agent_free(space->agent);
@@ -546,8 +547,13 @@ static int pages_set(struct space *space, pid_t tid, int *status, const struct a
 
 int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct places *places, struct err *err)
 {
+	struct err ignored;
+
 	if (space_check(space, arming, err) || pages_set(space, tid, status, arming, places, err))
 		return -1;
+	/* What takes breakpoints out of the code if we are killed. There are programs that it cannot be put into. */
+	if (!space->agent && breakpoints_any(arming))
+		agent_begin(space, tid, status, &ignored);
 	memcpy(space->spans, arming->spans, arming->n * sizeof(*arming->spans));
 	space->n_spans = arming->n;
 	space->off = arming->off;
@@ -677,9 +683,11 @@ int space_adopt(struct space *space, pid_t tid, int *status, uint64_t thread_poi
 	n_pages = space->n_pages;
 
 	space_leave_child(space, tid, status);
+	if (n_pages || n_breakpoints)
+		agent_begin(space, tid, status, &ignored);
 	space->n_breakpoints = n_breakpoints;
 	space_breakpoints_in(space);
-	if (!n_pages || agent_begin(space, tid, status, &ignored))
+	if (!n_pages || !space->agent)
 		return n_pages ? -1 : 0;
 	space->n_pages = n_pages;
 	return pages_note(space, space->pages, n_pages, NULL, 0) ? -1 : pages_protect(space, space->pages, n_pages, true);

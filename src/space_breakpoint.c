@@ -2,12 +2,15 @@
  * never looks at a thread. */
 #include "space_private.h"
 
+#include "watchprof/safety.h"
 #include "watchprof/thread_image.h"
 #include "watchprof/util.h"
 
 #include <stdlib.h>
 
 #define INT3 0xcc /* Intel SDM volume 2, "INT n/INTO/INT3/INT1" */
+
+_Static_assert(SAFETY_BREAKPOINTS_MAX >= WATCHES_MAX, "all breakpoints can be noted");
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -71,15 +74,37 @@ void space_breakpoints_out(struct space *space)
 	}
 }
 
+/* Note the breakpoints, where they are found if we are killed. None of them is in the code. */
+static void breakpoints_note(struct space *space)
+{
+	struct safety_breakpoint noted[SAFETY_BREAKPOINTS_MAX];
+
+	if (!space->safety)
+		return;
+	for (size_t i = 0; i < space->n_breakpoints; i++)
+		noted[i] = (struct safety_breakpoint){space->breakpoints[i].addr, space->breakpoints[i].byte};
+	space->is_noted = safety_breakpoints_set(space->safety, noted, space->n_breakpoints) == 0;
+}
+
 void space_breakpoints_in(struct space *space)
 {
 	static const unsigned char int3 = INT3;
+	bool has_changed = !space->is_noted;
 
 	for (size_t i = 0; i < space->n_breakpoints; i++) {
 		struct breakpoint *b = &space->breakpoints[i];
+		unsigned char byte;
 
-		if (!b->is_in && space_read(space, b->addr, &b->byte, 1))
-			b->is_in = space_write(space, b->addr, &int3, 1);
+		b->is_there = space_read(space, b->addr, &byte, 1);
+		has_changed |= b->is_there && byte != b->byte;
+		b->byte = b->is_there ? byte : b->byte;
+	}
+	if (has_changed)
+		breakpoints_note(space);
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		struct breakpoint *b = &space->breakpoints[i];
+
+		b->is_in = b->is_there && space_write(space, b->addr, &int3, 1);
 	}
 }
 
@@ -94,11 +119,21 @@ static void breakpoint_add(struct space *space, uint64_t addr, uint64_t watch)
 	b->watches |= watch;
 }
 
+bool breakpoints_any(const struct arming *arming)
+{
+	bool is_any = arming->hook != 0;
+
+	for (size_t i = 0; i < arming->n && !is_any; i++)
+		is_any = arming->spans[i].len && arming->spans[i].access == ACCESS_EXECUTE && !(arming->off >> i & 1);
+	return is_any;
+}
+
 void space_breakpoints_set(struct space *space, const struct arming *arming)
 {
 	space_breakpoints_out(space);
 	gone_note(space);
 	space->n_breakpoints = 0;
+	space->is_noted = false;
 	for (size_t i = 0; i < arming->n; i++) {
 		if (arming->spans[i].len && arming->spans[i].access == ACCESS_EXECUTE && !(arming->off >> i & 1))
 			breakpoint_add(space, arming->spans[i].addr, 1ULL << i);

@@ -18,6 +18,7 @@ struct breakpoint {
 	uint64_t addr;
 	uint64_t watches;
 	unsigned char byte; /* of the code */
+	bool is_there; /* its address is mapped */
 	bool is_in;
 };
 
@@ -39,6 +40,7 @@ struct space {
 	bool is_blind; /* one of these is for good */
 	struct breakpoint breakpoints[WATCHES_MAX];
 	size_t n_breakpoints;
+	bool is_noted; /* safety knows them */
 	uint64_t *gone; /* addresses of breakpoints that there were once */
 	size_t n_gone;
 	uint64_t scratch_used; /* bit i: part i */
@@ -56,6 +58,9 @@ const struct procfs_map *maps_find(const struct maps *maps, uint64_t addr); /* N
 
 /* PROT_READ, PROT_WRITE and PROT_EXEC as it has them. */
 uint8_t map_protection(const struct procfs_map *map);
+
+/* Has an arming any? */
+bool breakpoints_any(const struct arming *arming);
 
 /* Have the breakpoints of an arming in the code, and no others. */
 void space_breakpoints_set(struct space *space, const struct arming *arming);

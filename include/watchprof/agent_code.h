@@ -42,6 +42,13 @@ struct safety_journal {
 	uint64_t registers[SAFETY_REGISTERS]; /* after it */
 };
 
+/* A breakpoint of ours in the program's code, and the byte of the code that it stands for. The code here does nothing about
+ * them: whoever takes the process after us does (rescue.h). */
+#define SAFETY_BREAKPOINTS_MAX 64
+struct safety_breakpoint {
+	uint64_t addr, byte;
+};
+
 struct safety_table {
 	uint64_t which;              /* lists[which] is in force: it changes in one store */
 	struct safety_action wanted; /* of SIGSEGV, as the program set it */
@@ -51,6 +58,8 @@ struct safety_table {
 	uint64_t lock;         /* of our code's */
 	struct safety_journal journal;
 	struct safety_list lists[2];
+	uint64_t n_breakpoints;
+	struct safety_breakpoint breakpoints[SAFETY_BREAKPOINTS_MAX];
 };
 
 #define AGENT_TABLE_SIZE ((sizeof(struct safety_table) + 4095) / 4096 * 4096)

@@ -27,6 +27,10 @@ void safety_free(struct safety *safety);
  * process has ended. */
 int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, size_t n);
 
+/* The breakpoints that will be in the program's code; they replace the former ones, none of which may be there any more. 0, -E2BIG
+ * (more than SAFETY_BREAKPOINTS_MAX), or -ESRCH. */
+int safety_breakpoints_set(struct safety *safety, const struct safety_breakpoint *breakpoints, size_t n);
+
 /* After a crash of our own: all pages of the list in force get the program's own protections, as our code in the
  * process would do it. Nothing is allocated. */
 void safety_open(struct safety *safety);

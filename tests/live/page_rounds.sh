@@ -93,6 +93,23 @@ for who in worker all; do
 	[ $(((died + wrong) * 100)) -lt $((kills + 100)) ]
 	ok $? "SIGKILL of $who, $kills times: at least 99 % live, with right sums"
 done
+# Breakpoints are in the code: those of a watch for execution, and of the wait for libraries.
+# bereft WHAT OPTION...: SIGKILL of the worker while the target waits.
+bereft() {
+	what=$1
+	shift
+	attach "$@"
+	kill -9 "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")"
+	{ wait "$prof"; } 2>/dev/null
+	tell "${line:-}"
+	go
+	is "SIGKILL of the worker, $what: the target lives" "$?" 0
+}
+target "$BIN/board"
+line="a 100" bereft "obey:x" -e obey:x
+is "obey:x: it does what it does" "$(said done)" a
+target "$BIN/plugins" wait "open:$BIN/plugin.so" write:3
+line='' bereft "--pending" --pending -e nowhere:w
 until_true nothing_left_over
 ok $? "no process of watchprof is left"
 done_testing
