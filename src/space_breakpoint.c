@@ -67,8 +67,10 @@ void space_breakpoints_out(struct space *space)
 {
 	for (size_t i = space->n_breakpoints; i-- > 0;) {
 		struct breakpoint *b = &space->breakpoints[i];
+		unsigned char now;
 
-		if (b->is_in)
+		/* The program may have made other code there since. */
+		if (b->is_in && space_read(space, b->addr, &now, 1) && now == INT3)
 			space_write(space, b->addr, &b->byte, 1);
 		b->is_in = false;
 	}

@@ -112,6 +112,19 @@ static long try_madvise(void)
 	return sum;
 }
 
+/* Code that is made where a breakpoint is. */
+static long try_code(void)
+{
+	static const unsigned char seven[] = {0xb8, 7, 0, 0, 0, 0xc3}; /* mov $7, %eax; ret */
+	void *code = (void *)(uintptr_t)v;
+
+	mprotect(memory + PAGE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memcpy(code, seven, sizeof(seven));
+	say("made");
+	told(NULL);
+	return ((int (*)(void))(uintptr_t)code)();
+}
+
 /* Endings. */
 
 static void *add_for_ever(void *arg)
@@ -377,6 +390,7 @@ static const struct trial {
 	{"fixed", try_fixed},
 	{"mremap", try_mremap},
 	{"madvise", try_madvise},
+	{"code", try_code},
 	{"exit", try_exit},
 	{"exec", try_exec},
 	{"leader", try_leader},

@@ -33,6 +33,16 @@ trial vforks 40
 trial setegid 160
 trial stops 5000
 trial timer 5000
+
+# What is code now is the program's, when the breakpoint goes.
+target "$BIN/page_trials" code
+attach -e "$(said at)/1:x" --control="$tmp/socket"
+tell on
+heard '^made'
+"$BIN/ask" "$tmp/socket" pause 9>&- >/dev/null
+go
+is "code that is made where a breakpoint is" "$? $(said result)" "0 7"
+wait "$prof"
 trial gate 50
 trial gateexit 1
 done_testing
