@@ -643,6 +643,8 @@ void space_leave_child(struct space *space, pid_t tid, int *status)
 	space->n_breakpoints = space->n_pages = 0;
 	if (!rescue_find(space->pid, &rescue))
 		return;
+	/* Those that there were at the fork: the parent may have had others since. */
+	rescue_breakpoints_out(&rescue);
 	if (rescue_open(&rescue, tid, status) == 0)
 		rescue_close(&rescue, tid, status, false);
 	rescue_end(&rescue);
@@ -690,6 +692,8 @@ int space_adopt(struct space *space, pid_t tid, int *status, uint64_t thread_poi
 	if (!n_pages || !space->agent)
 		return n_pages ? -1 : 0;
 	space->n_pages = n_pages;
+	/* What is watched in the parent by now may have come there since the fork. */
+	pages_protections(space, space->pages, n_pages, false);
 	return pages_note(space, space->pages, n_pages, NULL, 0) ? -1 : pages_protect(space, space->pages, n_pages, true);
 }
 
