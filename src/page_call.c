@@ -556,6 +556,9 @@ static bool is_call_met(struct space *space, const struct page_thread *own, cons
 		return true;
 
 	call_plan(own->nr, own->args, &(struct call_memory){space, memory_read, memory_is_self}, &plan);
+	/* What is mapped is about to be looked at, and must not change until that is shut. */
+	if (plan.class == CALL_MAP)
+		return true;
 	for (size_t i = 0; i < plan.n; i++) {
 		if (space_will_shut(arming, places, plan.pieces[i].addr, plan.pieces[i].len))
 			return true;
