@@ -13,7 +13,6 @@
 #define BOUNDS_MAX 16	      /* boundaries tried */
 
 struct entry {
-	bool is_used;
 	struct insn_place place;
 	/* The code that the answer stands on: the instruction in front of ip, then what follows. */
 	uint64_t start;
@@ -21,8 +20,9 @@ struct entry {
 	unsigned char bytes[2 * INSN_BYTES_MAX];
 };
 
+/* An entry is allocated when it is used first: there is a cache for each process, and most of them see few places. */
 struct insn_cache {
-	struct entry entries[SETS][WAYS];
+	struct entry *entries[SETS][WAYS];
 };
 
 struct insn_cache *insn_cache_new(void)
@@ -32,6 +32,10 @@ struct insn_cache *insn_cache_new(void)
 
 void insn_cache_free(struct insn_cache *cache)
 {
+	for (size_t i = 0; cache && i < SETS; i++) {
+		for (size_t j = 0; j < WAYS; j++)
+			free(cache->entries[i][j]);
+	}
 	free(cache);
 }
 
@@ -57,7 +61,7 @@ static void entry_fill(struct entry *entry, uint64_t ip, const struct insn_sourc
 {
 	size_t front, n;
 
-	*entry = (struct entry){.is_used = true, .place.ip = ip};
+	*entry = (struct entry){.place.ip = ip};
 	before_find(ip, source, &entry->place.before);
 	front = entry->place.before.length;
 	entry->start = ip - front;
@@ -76,18 +80,21 @@ HIT_PATH static bool is_current(const struct entry *entry, const struct insn_sou
 
 HIT_PATH const struct insn_place *insn_cache_find(struct insn_cache *cache, uint64_t ip, const struct insn_source *source)
 {
-	struct entry *set = cache->entries[(ip ^ ip >> 9) % SETS], former;
+	struct entry **set = cache->entries[(ip ^ ip >> 9) % SETS], *former = set[0];
 
-	if (set[0].is_used && set[0].place.ip == ip && is_current(&set[0], source))
-		return &set[0].place;
-	former = set[0];
-	if (set[1].is_used && set[1].place.ip == ip && is_current(&set[1], source)) {
+	if (former && former->place.ip == ip && is_current(former, source))
+		return &former->place;
+	if (set[1] && set[1]->place.ip == ip && is_current(set[1], source)) {
 		set[0] = set[1];
 		set[1] = former;
-		return &set[0].place;
+		return &set[0]->place;
 	}
-	if (set[0].place.ip != ip)
+	if (former && former->place.ip != ip) {
+		set[0] = set[1];
 		set[1] = former;
-	entry_fill(&set[0], ip, source);
-	return &set[0].place;
+	}
+	if (!set[0])
+		set[0] = mem_new(1, sizeof(*set[0]));
+	entry_fill(set[0], ip, source);
+	return &set[0]->place;
 }

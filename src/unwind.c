@@ -25,7 +25,7 @@ int search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *i
 #define CHECK_SHARE       50 /* the time between two checks, in times of what one takes */
 
 struct unwinder {
-	unw_addr_space_t space;
+	unw_addr_space_t space; /* NULL: not needed yet */
 	struct map map;
 	bool is_read;
 	struct row_cache *rows;
@@ -62,7 +62,8 @@ static void maps_renew(struct unwinder *unwinder)
 	row_cache_clear(unwinder->rows);
 	trail_clear(unwinder->trail);
 	memset(unwinder->entries, 0, sizeof(unwinder->entries));
-	unw_flush_cache(unwinder->space, 0, 0);
+	if (unwinder->space)
+		unw_flush_cache(unwinder->space, 0, 0);
 }
 
 static bool is_missed(const struct map *map, uint64_t addr)
@@ -236,7 +237,8 @@ static int get_proc_name(unw_addr_space_t space, unw_word_t addr, char *name, si
 	return -UNW_ENOINFO;
 }
 
-struct unwinder *unwinder_new(pid_t pid)
+/* libunwind's view of the process; made when it is needed first, as it takes much memory. */
+static unw_addr_space_t library_space(struct unwinder *unwinder)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info,
@@ -248,15 +250,23 @@ struct unwinder *unwinder_new(pid_t pid)
 		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
+
+	if (unwinder->space)
+		return unwinder->space;
+	unwinder->space = unw_create_addr_space(&accessors, 0);
+	if (!unwinder->space)
+		die("out of memory (libunwind)");
+	unw_set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
+	return unwinder->space;
+}
+
+struct unwinder *unwinder_new(pid_t pid)
+{
 	struct unwinder *unwinder = mem_new(1, sizeof(*unwinder));
 
 	unwinder->map.pid = pid;
 	unwinder->rows = row_cache_new();
 	unwinder->trail = trail_new();
-	unwinder->space = unw_create_addr_space(&accessors, 0);
-	if (!unwinder->space)
-		die("out of memory (libunwind)");
-	unw_set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
 	return unwinder;
 }
 
@@ -264,7 +274,8 @@ void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
-	unw_destroy_addr_space(unwinder->space);
+	if (unwinder->space)
+		unw_destroy_addr_space(unwinder->space);
 	row_cache_free(unwinder->rows);
 	trail_free(unwinder->trail);
 	map_free(&unwinder->map);
@@ -291,7 +302,7 @@ bool unwind_function(struct unwinder *unwinder, uint64_t ip, uint64_t *start)
 
 	unwinder->out = &nothing;
 	unwinder->n_stack = 0;
-	is_found = find_proc_info(unwinder->space, ip, &info, 0, unwinder) == 0;
+	is_found = find_proc_info(library_space(unwinder), ip, &info, 0, unwinder) == 0;
 	unwinder->out = NULL;
 	if (is_found) {
 		*start = info.start_ip;
@@ -453,7 +464,7 @@ static bool step_by_library(struct unwinder *unwinder, const struct row *row, st
 	if (!area || !area->table)
 		return false; /* it would guess */
 	unwinder->frame = frame;
-	if (unw_init_remote(&cursor, unwinder->space, unwinder) || unw_step(&cursor) <= 0)
+	if (unw_init_remote(&cursor, library_space(unwinder), unwinder) || unw_step(&cursor) <= 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
 		if (unw_get_reg(&cursor, kept[i], &value))

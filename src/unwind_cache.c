@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_FIRST 256
+#define ROWS_FIRST 32
 #define ROWS_MAX   (1U << 17) /* then all are found anew: some 25 MB */
 
 struct kept_row {

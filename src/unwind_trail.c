@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIDES_FIRST 256
+#define STRIDES_FIRST 32
 #define STRIDES_MAX   (1U << 16) /* then all are found anew: some 3 MB */
 
 enum stride_kind {

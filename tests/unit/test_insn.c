@@ -411,6 +411,30 @@ static void test_cache_once(void **state)
 	insn_cache_free(cache);
 }
 
+/* Two places that take turns do not drive each other out, wherever they are; many do, and are found again. */
+static void test_cache_turns(void **state)
+{
+	struct insn_cache *cache = insn_cache_new();
+
+	(void)state;
+	code_reset();
+	for (uint64_t other = CODE_IP + 1; other < CODE_IP + 4096; other++) {
+		insn_cache_find(cache, CODE_IP, &source);
+		insn_cache_find(cache, other, &source);
+		code.n_asked = 0;
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->ip, CODE_IP);
+			assert_int_equal(insn_cache_find(cache, other, &source)->ip, other);
+		}
+		assert_int_equal(code.n_asked, 0);
+	}
+	for (uint64_t ip = CODE_IP; ip < CODE_IP + 4096; ip++)
+		assert_int_equal(insn_cache_find(cache, ip, &source)->ip, ip);
+	assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->before.length, 3);
+	assert_int_not_equal(code.n_asked, 0);
+	insn_cache_free(cache);
+}
+
 /* The start of a function of megabytes is too far away; a boundary behind it is not. */
 static void test_cache_far_boundary(void **state)
 {
@@ -540,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_vectors_short),
 		cmocka_unit_test(test_cache_once),
+		cmocka_unit_test(test_cache_turns),
 		cmocka_unit_test(test_cache_far_boundary),
 		cmocka_unit_test(test_cache_changed_code),
 		cmocka_unit_test(test_cache_boundaries),
