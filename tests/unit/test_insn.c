@@ -355,7 +355,7 @@ static void test_vectors_short(void **state)
 
 /* Code for the cache: nops, then mov %rax,(%rbx) up to ip; how often a boundary was asked for. */
 static struct code {
-	unsigned char bytes[64];
+	unsigned char bytes[8192];
 	uint64_t bounds[3];
 	unsigned n_bounds, n_asked;
 } code;
