@@ -349,7 +349,7 @@ const struct call_entry call_entries[] = {
 	[309] = {.name = "getcpu", .rules = {OUT(0, 4), OUT(1, 4)}},
 	[310] = {.name = "process_vm_readv", .rules = {IOVEC(1, 2, CALL_OUT), {.kind = RULE_IOVEC_REMOTE, .argument = 3, .by = 4, .direction = CALL_IN}}},
 	[311] = {.name = "process_vm_writev", .rules = {IOVEC(1, 2, CALL_IN), {.kind = RULE_IOVEC_REMOTE, .argument = 3, .by = 4, .direction = CALL_OUT}}},
-	[312] = {.name = "kcmp", .rules = {VAGUE(4)}},
+	[312] = {.name = "kcmp", .rules = {IN(4, 12)}},
 	[313] = {.name = "finit_module", .rules = {STRING(1)}},
 	[314] = {.name = "sched_setattr", .rules = {{.kind = RULE_ATTRIBUTES, .argument = 1, .direction = CALL_IN | CALL_OUT, .size = 48}}},
 	[315] = {.name = "sched_getattr", .rules = {OUT_COUNT(1, INT(2), 1)}},

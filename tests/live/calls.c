@@ -4,6 +4,7 @@
  * given: an empty directory to work in; argv[2]: only this case. */
 #include "calls_files.h"
 #include "calls_process.h"
+#include "calls_rare.h"
 
 /* What is watched, and an open page behind it. */
 unsigned char calls_page[2 * CALLS_PAGE] __attribute__((aligned(CALLS_PAGE)));
@@ -35,5 +36,6 @@ int main(int argc, char **argv)
 		return 1;
 	list_run(&calls, calls_files, sizeof(calls_files) / sizeof(calls_files[0]), only);
 	list_run(&calls, calls_process, sizeof(calls_process) / sizeof(calls_process[0]), only);
+	list_run(&calls, calls_rare, sizeof(calls_rare) / sizeof(calls_rare[0]), only);
 	return 0;
 }

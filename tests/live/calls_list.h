@@ -1,7 +1,7 @@
 /* calls_list: system calls whose arguments lie in one page, each with the same results wherever it
  * runs. The unit test makes each call as it is and then through scratch memory; the live target
- * makes them under watchprof. This file has what the cases are made of; calls_files.h and
- * calls_process.h have the cases. */
+ * makes them under watchprof. This file has what the cases are made of; calls_files.h,
+ * calls_process.h and calls_rare.h have the cases. */
 #ifndef CALLS_LIST_H
 #define CALLS_LIST_H
 

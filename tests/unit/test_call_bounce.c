@@ -4,6 +4,7 @@
  * back, on memory that is made up. */
 #include "../live/calls_files.h"
 #include "../live/calls_process.h"
+#include "../live/calls_rare.h"
 #include "unit_help.h"
 #include "watchprof/call_bounce.h"
 #include "watchprof/util.h"
@@ -122,10 +123,10 @@ static long make_shut(struct calls *calls, long nr, const long *args)
 
 /* Cases with calls that have to be lifted: a bad pointer beside one to the page, buffers that stay
  * in use, futex words, arrays of unknown length, the page itself,
- * requests that nobody knows. */
+ * requests that nobody knows, children, mappings. */
 static const char *const lifted[] = {
 	"bad-pointers", "writev-bad", "vmsplice", "futex", "semaphores", "policies",
-	"prctl"};
+	"prctl", "clone", "futexes", "areas", "sysfs"};
 
 static bool is_lifted(const char *name)
 {
@@ -175,6 +176,7 @@ static void lists_compare(struct self *self)
 	assert_int_equal(chdir(name), 0);
 	list_compare(self, calls_files, ARRAY_LEN(calls_files));
 	list_compare(self, calls_process, ARRAY_LEN(calls_process));
+	list_compare(self, calls_rare, ARRAY_LEN(calls_rare));
 	assert_int_equal(fchdir(here), 0);
 	close(here);
 	assert_int_equal(scratch_entries(name), 0);

@@ -315,7 +315,7 @@ static const struct example examples[] = {
 	{"arch_prctl", {0x3001, A}, "?"},
 	{"modify_ldt", {0, A, 64}, "1>A:64r"},
 	{"modify_ldt", {1, A, 16}, "1<A:16"},
-	{"kcmp", {1, 2, 7, 3, A}, "4=A:4096c!"},
+	{"kcmp", {1, 2, 7, 3, A}, "4<A:12"},
 	/* the system */
 	{"uname", {A}, "0>A:390w"},
 	{"sysinfo", {A}, "0>A:112w"},
