@@ -74,7 +74,8 @@ HIT_PATH static bool is_current(const struct entry *entry, const struct insn_sou
 {
 	unsigned char now[sizeof(entry->bytes)];
 
-	return source->read(source->context, entry->start, now, entry->len) == entry->len &&
+	/* Where no code could be read, it is tried again. */
+	return entry->len && source->read(source->context, entry->start, now, entry->len) == entry->len &&
 		memcmp(now, entry->bytes, entry->len) == 0;
 }
 

@@ -358,6 +358,7 @@ static struct code {
 	unsigned char bytes[8192];
 	uint64_t bounds[3];
 	unsigned n_bounds, n_asked;
+	bool is_gone;
 } code;
 
 #define CODE	0x400000
@@ -377,7 +378,7 @@ static bool code_boundary(void *context, uint64_t ip, unsigned nth, uint64_t *st
 static size_t code_read(void *context, uint64_t addr, void *out, size_t len)
 {
 	struct code *at = context;
-	size_t left = addr >= CODE && addr < CODE + sizeof(at->bytes) ? CODE + sizeof(at->bytes) - addr : 0;
+	size_t left = !at->is_gone && addr >= CODE && addr < CODE + sizeof(at->bytes) ? CODE + sizeof(at->bytes) - addr : 0;
 
 	if (len > left)
 		len = left;
@@ -467,6 +468,20 @@ static void test_cache_changed_code(void **state)
 	assert_true(insn_cache_find(cache, CODE_IP, &source)->at.is_repeated);
 	code.bytes[13] = 0x0f; /* 0f 8b 03 90 ...: a jump that goes beyond ip */
 	assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->before.length, 0);
+	insn_cache_free(cache);
+}
+
+/* Code that cannot be read at first. */
+static void test_cache_unreadable(void **state)
+{
+	struct insn_cache *cache = insn_cache_new();
+
+	(void)state;
+	code_reset();
+	code.is_gone = true;
+	assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->before.length, 0);
+	code.is_gone = false;
+	assert_int_equal(insn_cache_find(cache, CODE_IP, &source)->before.length, 3);
 	insn_cache_free(cache);
 }
 
@@ -567,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_cache_turns),
 		cmocka_unit_test(test_cache_far_boundary),
 		cmocka_unit_test(test_cache_changed_code),
+		cmocka_unit_test(test_cache_unreadable),
 		cmocka_unit_test(test_cache_boundaries),
 		cmocka_unit_test(test_cache_bounded),
 		cmocka_unit_test(test_text),
