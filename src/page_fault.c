@@ -18,6 +18,7 @@
 #define SEGV_ACCERR 2
 #endif
 
+#define FLAG_TF 0x100ULL
 #define FLAG_RF 0x10000ULL
 
 #define BIT(sig) (1ULL << ((sig) - 1))
@@ -32,6 +33,7 @@ struct fault {
 	unsigned char code[INSN_BYTES_MAX];
 	size_t code_len;
 	struct emulate_outcome outcome;
+	bool is_stepped; /* the thread has run it itself */
 	/* What the emulator read or wrote last: so the memory is now, as nobody else gets at shut pages. len 0: not known. */
 	struct {
 		uint64_t addr;
@@ -139,6 +141,7 @@ HIT_PATH static void fault_begin(struct fault *fault, struct space *space, pid_t
 {
 	fault->space = space;
 	fault->tid = tid;
+	fault->is_stepped = false;
 	fault->last.len = 0;
 }
 
@@ -328,7 +331,23 @@ HIT_PATH static bool fault_complete(struct engine *engine, struct fault *fault, 
 		return regs_put(fault, &regs) == 0;
 	engine->counts.stepped++;
 	fault->last.len = 0;
-	return fault_step(engine, fault, thread);
+	fault->is_stepped = fault_step(engine, fault, thread);
+	return fault->is_stepped;
+}
+
+/* A program that steps itself gets the trap that our own step stands at (emulate() leaves its instructions to it). */
+HIT_PATH static void fault_end(struct engine *engine, struct process *process, const struct fault *fault,
+	const struct tracee_event *event)
+{
+	struct tracee_event trap;
+
+	if (!fault->is_stepped || !(fault->regs.eflags & FLAG_TF)) {
+		tracee_resume(engine->tracees, event->thread, 0);
+		return;
+	}
+	trap = *event;
+	trap.sig = SIGTRAP;
+	page_signal_take(engine, process, &trap);
 }
 
 HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
@@ -362,7 +381,7 @@ HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, co
 		hit_values(&fault, hit);
 	if (is_due(&fault))
 		page_place(engine, process, event->thread);
-	tracee_resume(engine->tracees, event->thread, 0);
+	fault_end(engine, process, &fault, event);
 	hit_end(engine, hit);
 	if (!process->is_counted)
 		return false;

@@ -316,6 +316,32 @@ static long try_timer(void)
 	return *v;
 }
 
+/* It steps itself: each instruction traps. */
+static volatile int traps;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	traps++;
+}
+
+static long try_steps(void)
+{
+	signal(SIGTRAP, on_trap);
+	v[1] = 7;
+	for (int i = 0; i < 20; i++) {
+		long low = 100, high = 0;
+
+		/* The compiler may keep nothing below the stack pointer here. */
+		__asm__ volatile("sub $128,%%rsp; pushfq; orq $0x100,(%%rsp); popfq; nop; lock incq %0; nop; divq %3;"
+				 "pushfq; andq $~0x100,(%%rsp); popfq; add $128,%%rsp"
+				 : "+m"(*v), "+a"(low), "+d"(high)
+				 : "m"(v[1])
+				 : "cc", "memory");
+	}
+	return traps * 1000 + *v;
+}
+
 /* Calls by the gate of 32-bit code: their numbers mean other calls elsewhere. */
 static sigjmp_buf no_gate;
 
@@ -401,6 +427,7 @@ static const struct trial {
 	{"setegid", try_setegid},
 	{"stops", try_stops},
 	{"timer", try_timer},
+	{"steps", try_steps},
 	{"gate", try_gate},
 	{"gateexit", try_gateexit},
 };

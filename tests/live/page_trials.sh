@@ -33,6 +33,7 @@ trial vforks 40
 trial setegid 160
 trial stops 5000
 trial timer 5000
+trial steps -
 
 # What is code now is the program's, when the breakpoint goes.
 target "$BIN/page_trials" code
