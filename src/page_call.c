@@ -367,7 +367,7 @@ static bool is_shut_asleep(pid_t tid, const struct call_plan *plan)
 
 	if (plan->looks_once || plan->class == CALL_EXIT)
 		return true;
-	policy = sched_getscheduler(tid);
+	policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
 	return plan->class == CALL_FUTEX && policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_DEADLINE;
 }
 
