@@ -129,31 +129,34 @@ static bool take_request(struct session *session, int sig)
 }
 
 /* A launched program gets the signals that were sent to us alone; those of the terminal (sent by
- * the kernel to the whole foreground group) it has had. */
-static void take_signal(struct session *session, const struct signalfd_siginfo *info)
+ * the kernel to the whole foreground group) it has had. Returns whether the signal is one that ends a run. */
+static bool take_signal(struct session *session, const struct signalfd_siginfo *info)
 {
 	int sig = (int)info->ssi_signo;
 
 	if (take_request(session, sig))
-		return;
+		return false;
 	if (sig == GUARDIAN_GONE) {
 		session_end(session, text_copy("watchprof was killed"));
-		return;
+		return true;
 	}
-	if (session->is_launch && session->pid && info->ssi_code != SI_KERNEL)
+	if (session->is_launch && session->pid && !session->has_exited && info->ssi_code != SI_KERNEL)
 		sys_kill(session->pid, sig);
 	if (!session->is_launch || session->signal)
 		session_end(session, text_format("interrupted by SIG%s", sigabbrev_np(sig)));
 	session->signal = sig;
 	session->grace_ns = clock_now_ns() + GRACE_NS;
+	return true;
 }
 
-static void take_signals(struct session *session)
+bool session_take_signals(struct session *session)
 {
 	struct signalfd_siginfo info;
+	bool is_any = false;
 
 	while (read(session->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		take_signal(session, &info);
+		is_any |= take_signal(session, &info);
+	return is_any;
 }
 
 /* Say once what has come to light: files that were cut off, and hits that found SIGTRAP blocked. */
@@ -232,7 +235,7 @@ void session_tick(struct session *session, uint64_t now_ns)
 	struct report report;
 
 	session->next_tick_ns = now_ns + TICK_NS;
-	take_signals(session);
+	session_take_signals(session);
 	tell_findings(session);
 	session_check_cost(session);
 	session_limit_tick(session, now_ns);
@@ -539,7 +542,7 @@ static void await_child(struct session *session)
 			break;
 		}
 		if (tid == -EINTR) {
-			take_signals(session);
+			session_take_signals(session);
 			session->is_done |= session->signal && clock_now_ns() >= session->grace_ns;
 		}
 	}
@@ -553,20 +556,6 @@ static int exit_status(const struct session *session)
 	if (!session->has_exited)
 		return 128 + session->signal;
 	return WIFSIGNALED(session->status) ? 128 + WTERMSIG(session->status) : WEXITSTATUS(session->status);
-}
-
-/* Show what a launched program wrote while the screen was up, from *from on. (Not by read(): the
- * program may still write, at the position that the descriptor shares with it.) */
-static void output_show(const struct session *session, off_t *from)
-{
-	char bytes[4096];
-	ssize_t n;
-
-	while (!session->options->stdout_path && session->output_fd >= 0 &&
-		(n = pread(session->output_fd, bytes, sizeof(bytes), *from)) > 0) {
-		fwrite(bytes, 1, (size_t)n, stdout);
-		*from += n;
-	}
 }
 
 /* The target has ended by itself: the screen stays until the user or a signal ends it. */
@@ -583,31 +572,6 @@ static void screen_stay(struct session *session, const struct report *report)
 		if (wish.kind == WISH_REPORT)
 			session_write_wish(session, &wish, report);
 	} while (wish.kind != WISH_QUIT && poll(&signals, 1, TICK_NS / 1000000) <= 0);
-}
-
-/* Write what was asked for. That one fails does not keep the others from being written; the first
- * failure is told. */
-static int reports_save(const struct options *options, const struct report *report, struct err *err)
-{
-	struct err further;
-	int result = 0;
-
-	for (size_t i = 0; i < options->n_outputs; i++) {
-		const struct report_output *output = &options->outputs[i];
-
-		if (report_save(output->path, output->format, report, result ? &further : err))
-			result = -1;
-	}
-	return result;
-}
-
-static int reports_check(const struct options *options, struct err *err)
-{
-	for (size_t i = 0; i < options->n_outputs; i++) {
-		if (report_check(options->outputs[i].path, err))
-			return -1;
-	}
-	return 0;
 }
 
 /* Disarm and detach, then write the report: in this order, so that the target never waits for
@@ -639,11 +603,11 @@ static int close_and_report(struct session *session, struct err *err)
 	screen_stay(session, &report);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
-	output_show(session, &shown);
-	result = reports_save(session->options, &report, err);
+	session_output_show(session, &shown);
+	result = session_reports_save(session, &report, err);
 	if (session->is_launch && !session->has_exited && !session->signal)
 		await_child(session);
-	output_show(session, &shown);
+	session_output_show(session, &shown);
 	free((void *)report.processes);
 	free(end);
 	return result;
@@ -703,7 +667,7 @@ static bool is_interrupted(void *context)
 {
 	struct session *session = context;
 
-	take_signals(session);
+	session_take_signals(session);
 	return session->signal || session->is_done;
 }
 
@@ -747,7 +711,7 @@ static int run(struct session *session, const sigset_t *mask, struct err *err)
 {
 	sigset_t signals;
 
-	if (reports_check(session->options, err) || session->ops->probe(err) || session_trace_open(session, err))
+	if (session_reports_check(session->options, err) || session->ops->probe(err) || session_trace_open(session, err))
 		return -1;
 	session_signals(&signals);
 	session->guardian = guardian_new(&signals, session->ops->rescue, session->frontend_ops->farewell());

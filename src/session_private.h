@@ -170,6 +170,9 @@ void session_warn(struct session *session, char *text);
 void session_say(const struct session *session, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Take note of the signals that have come. Returns whether one of them ends a run. */
+bool session_take_signals(struct session *session);
+
 /* Give everybody but the target its turn: signals, limits, the trace, the control socket, the frontend. */
 void session_tick(struct session *session, uint64_t now_ns);
 
@@ -321,14 +324,22 @@ int session_writer_begin(struct session *session, writer_fn *work, const void *w
 uint64_t session_writer_job(const struct session *session);
 void session_writer_tick(struct session *session);
 
-/* Wait until it has done its work. */
+/* Wait until it has done its work, or a signal that ends a run tells that nobody wants it. */
 void session_writer_wait(struct session *session);
+
+/* Before the run: can the reports be written? After it: write them. That one fails does not keep the others from being
+ * written; the first failure is told. A signal that ends a run ends the program where nobody reads a report. */
+int session_reports_check(const struct options *options, struct err *err);
+int session_reports_save(struct session *session, const struct report *report, struct err *err);
+
+/* Show what a launched program wrote while the screen was up, from *from on. */
+void session_output_show(const struct session *session, off_t *from);
 
 /* Write the reports that have files (SIGUSR1); or the one that a user of the screen wants, also after the run. */
 void session_write_files(struct session *session);
 void session_write_wish(struct session *session, const struct frontend_wish *wish, const struct report *report);
 
-/* Tell a report of the trace as it stands. */
+/* Tell a report of the trace and of the warnings as they stand. */
 void session_report_trace(const struct session *session, struct report *report);
 
 /* Add what only the last report has: the processes, an array that the caller frees. */

@@ -65,6 +65,9 @@ void session_report_trace(const struct session *session, struct report *report)
 {
 	struct trace_counts counts;
 
+	/* What has come to light since. */
+	report->warnings = (const char *const *)session->warnings;
+	report->n_warnings = session->n_warnings;
 	if (!session->trace)
 		return;
 	counts = trace_counts(session->trace);
@@ -72,9 +75,6 @@ void session_report_trace(const struct session *session, struct report *report)
 	report->trace_hits = counts.hits;
 	report->trace_dropped = counts.dropped;
 	report->trace_overwritten = counts.overwritten;
-	/* The trace may have had something to say. */
-	report->warnings = (const char *const *)session->warnings;
-	report->n_warnings = session->n_warnings;
 }
 
 void session_report_end(const struct session *session, struct report *report)
@@ -160,8 +160,6 @@ struct report session_report(const struct session *session, struct report_watch 
 		.is_sampled = session->was_limited || session->was_paused,
 		.complete = counts.lost == 0 && counts.windows == 0 && counts.threads_unarmed == 0 && !session->was_limited &&
 			!session->was_paused,
-		.warnings = (const char *const *)session->warnings,
-		.n_warnings = session->n_warnings,
 		.is_tracing = session->trace && session->is_tracing,
 	};
 	session_report_trace(session, &report);

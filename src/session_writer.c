@@ -3,11 +3,13 @@
 #include "session_private.h"
 #include "watchprof/control.h"
 #include "watchprof/guardian.h"
+#include "watchprof/sys.h"
 #include "watchprof/util.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 struct session_writer {
+	pid_t pid;
 	int fd; /* what it has to say; at its end the file ends */
 	char said[sizeof(((struct err *)0)->text)];
 	size_t len;
@@ -66,6 +69,7 @@ int session_writer_begin(struct session *session, writer_fn *work, const void *w
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	writer = mem_new(1, sizeof(*writer));
+	writer->pid = pid;
 	writer->fd = ends[0];
 	writer->done = done;
 	session->writer = writer;
@@ -100,12 +104,32 @@ void session_writer_tick(struct session *session)
 		session_write_files(session);
 }
 
+/* End it. What it has written of a report that would take the place of a file is taken away. */
+static void writer_stop(struct session *session)
+{
+	pid_t pid = session->writer->pid;
+
+	sys_kill(pid, SIGKILL);
+	fcntl(session->writer->fd, F_SETFL, 0);
+	session_writer_tick(session);
+	for (size_t i = 0; i < session->options->n_outputs; i++) {
+		if (session->options->outputs[i].path)
+			temporary_unlink(session->options->outputs[i].path, pid);
+	}
+	session_warn(session, text_copy("a report in the middle of the run was not finished: nobody has read it, and a signal ended that"));
+}
+
 void session_writer_wait(struct session *session)
 {
 	session->is_report_due = false; /* the last one is to come */
 	while (session->writer) {
-		fcntl(session->writer->fd, F_SETFL, 0);
-		session_writer_tick(session);
+		struct pollfd fds[] = {{.fd = session->writer->fd, .events = POLLIN}, {.fd = session->signal_fd, .events = POLLIN}};
+
+		poll(fds, ARRAY_LEN(fds), -1);
+		if (fds[0].revents)
+			session_writer_tick(session);
+		else if (fds[1].revents && session_take_signals(session))
+			writer_stop(session);
 	}
 }
 

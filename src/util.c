@@ -259,9 +259,22 @@ bool path_is_replaceable(const char *path)
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
+static char *temporary_name(const char *path, pid_t pid)
+{
+	return text_format("%s.%d.tmp", path, (int)pid);
+}
+
+void temporary_unlink(const char *path, pid_t pid)
+{
+	char *name = temporary_name(path, pid);
+
+	unlink(name);
+	free(name);
+}
+
 FILE *temporary_open(const char *path, char **name)
 {
-	*name = text_format("%s.%d.tmp", path, (int)getpid());
+	*name = temporary_name(path, getpid());
 	unlink(*name); /* of a run that was killed */
 	return fopen(*name, "wxe");
 }

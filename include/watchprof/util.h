@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #define NS_PER_S 1000000000ULL
 
@@ -64,6 +65,9 @@ char *path_search(const char *command);
 /* Make a file that is to be renamed to path when it is whole, beside it. It is a new one: a link that somebody else has
  * put there is not followed. NULL: errno tells why. *name is its name in any case, owned by the caller. */
 FILE *temporary_open(const char *path, char **name);
+
+/* Take away what a process that was killed has left of that. */
+void temporary_unlink(const char *path, pid_t pid);
 
 /* May path be replaced by a rename: is it a regular file, or not there? What is something else (a device, a pipe) can
  * only be written to. */

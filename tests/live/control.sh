@@ -261,6 +261,34 @@ is "a report under way: both come, in order" "$(tr -d '\0' <"$tmp/said" | sed -n
 	"4 running 9 ended by the control socket "
 go
 
+# The same, and nobody ever reads: a signal ends the wait for the report under way, another one that for the last.
+has_gone() {
+	! grep -q '^State:.*[^Z] (' "/proc/$1/status"
+}
+target "$BIN/board"
+exec 8<>"$tmp/full"
+head -c 65536 /dev/zero >&8
+"$BIN/unignore" "$WATCHPROF" -q --report=tsv -o "$tmp/report" --report=tsv -o "$tmp/full" --control="$socket" -p "$target" \
+	-e a:w 2>"$tmp/prof.err" 8>&- 9>&- &
+prof=$!
+pids="$pids $prof"
+ask list >/dev/null 8>&-
+write_times a 4
+kill -USR1 "$prof"
+until_true has_line "$tmp/report" '^# end	running'
+ask quit >/dev/null 8>&-
+until_true untraced "$target"
+"$BIN/sendsig" INT "$prof"
+until_true has_line "$tmp/report" '^# end	ended by'
+is "a report that nobody reads: SIGINT ends the wait for it" "$(total "$tmp/report" a:w) $(field "$tmp/report" warning)" \
+	"4 a report in the middle of the run was not finished: nobody has read it, and a signal ended that"
+"$BIN/sendsig" INT "$prof"
+until_true has_gone "$prof" || kill -9 "$prof"
+wait "$prof"
+is "a report that nobody reads: another one ends watchprof" $? 130
+exec 8>&-
+go
+
 # Many more hits than the limit: about its number in each second, and it says so.
 target "$BIN/board" 4
 attach --max-rate=50 -e v:w -e a:w -d 2.5

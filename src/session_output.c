@@ -1,0 +1,70 @@
+/* session_output.c owns what a run leaves behind: its last reports, and what a launched program wrote under the screen. */
+#include "session_private.h"
+#include "watchprof/util.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* (Not by read(): the program may still write, at the position that the descriptor shares with it.) */
+void session_output_show(const struct session *session, off_t *from)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while (!session->options->stdout_path && session->output_fd >= 0 &&
+		(n = pread(session->output_fd, bytes, sizeof(bytes), *from)) > 0) {
+		fwrite(bytes, 1, (size_t)n, stdout);
+		*from += n;
+	}
+}
+
+int session_reports_check(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		if (report_check(options->outputs[i].path, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* Does somebody have to read what is written there (a pipe, a terminal), who may not? */
+static bool has_reader(const char *path)
+{
+	struct stat st;
+
+	return path ? !path_is_replaceable(path) : fstat(STDOUT_FILENO, &st) || !S_ISREG(st.st_mode);
+}
+
+/* From now on the signals that end a run end the program at once, or (false) are taken by the session again. */
+static void signals_kill(bool on)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(on ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+int session_reports_save(struct session *session, const struct report *report, struct err *err)
+{
+	const struct options *options = session->options;
+	struct err further;
+	int result = 0;
+
+	session_take_signals(session); /* those that came with the end are no wish to end this as well */
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		const struct report_output *output = &options->outputs[i];
+		bool may_wait = has_reader(output->path);
+
+		if (may_wait)
+			signals_kill(true);
+		if (report_save(output->path, output->format, report, result ? &further : err))
+			result = -1;
+		if (may_wait)
+			signals_kill(false);
+	}
+	return result;
+}
