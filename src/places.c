@@ -11,7 +11,7 @@
 
 struct places {
 	struct armed *armed;
-	struct placed *list;
+	struct placed *list; /* by thread pointers: a fault looks at those of its thread alone */
 	size_t n, room;
 };
 
@@ -51,13 +51,41 @@ void places_free(struct places *places)
 	free(places);
 }
 
+/* Where those of a thread begin, or would. */
+HIT_PATH static size_t first_of(const struct places *places, uint64_t thread_pointer)
+{
+	size_t first = 0, last = places->n;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (places->list[middle].thread_pointer < thread_pointer)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+HIT_PATH static bool is_of(const struct places *places, size_t i, uint64_t thread_pointer)
+{
+	return i < places->n && places->list[i].thread_pointer == thread_pointer;
+}
+
+/* Behind those that the thread has. */
 static void add(struct places *places, const struct placed *placed)
 {
+	size_t at = first_of(places, placed->thread_pointer);
+
+	while (is_of(places, at, placed->thread_pointer))
+		at++;
 	if (places->n == places->room) {
 		places->room = 2 * places->room + 8;
 		places->list = mem_resize(places->list, places->room, sizeof(*places->list));
 	}
-	places->list[places->n++] = *placed;
+	memmove(&places->list[at + 1], &places->list[at], (places->n - at) * sizeof(*places->list));
+	places->list[at] = *placed;
+	places->n++;
 }
 
 /* Keep those of a thread, or all others. */
@@ -115,12 +143,12 @@ static bool is_same(const struct placed *a, const struct placed *b)
 bool places_take(struct places *places, pid_t tid, uint64_t thread_pointer, bool *is_partial)
 {
 	struct placed *former = mem_new(places->n + 1, sizeof(*former));
-	size_t n_former = 0, kept;
+	size_t n_former = 0, kept, first = first_of(places, thread_pointer);
 	bool has_changed;
 
-	for (size_t i = 0; i < places->n; i++) {
-		if (places->list[i].thread_pointer == thread_pointer)
-			former[n_former++] = places->list[i];
+	while (is_of(places, first + n_former, thread_pointer)) {
+		former[n_former] = places->list[first + n_former];
+		n_former++;
 	}
 	places_drop(places, thread_pointer);
 	kept = places->n;
@@ -129,7 +157,7 @@ bool places_take(struct places *places, pid_t tid, uint64_t thread_pointer, bool
 		*is_partial |= !take_one(places, i, tid, thread_pointer);
 	has_changed = places->n - kept != n_former;
 	for (size_t i = 0; i < n_former && !has_changed; i++)
-		has_changed = !is_same(&former[i], &places->list[kept + i]);
+		has_changed = !is_same(&former[i], &places->list[first + i]);
 	free(former);
 	return has_changed;
 }
@@ -140,22 +168,21 @@ const struct placed *places_list(const struct places *places, size_t *n)
 	return places ? places->list : NULL;
 }
 
-static bool is_met(const struct placed *placed, uint64_t thread_pointer, uint64_t addr, uint64_t len)
+HIT_PATH static bool is_met(const struct placed *placed, uint64_t addr, uint64_t len)
 {
-	return placed->thread_pointer == thread_pointer && addr < placed->span.addr + placed->span.len &&
-		placed->span.addr < addr + len;
+	return addr < placed->span.addr + placed->span.len && placed->span.addr < addr + len;
 }
 
-uint64_t places_touched(const struct places *places, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind)
+HIT_PATH uint64_t places_touched(const struct places *places, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind)
 {
 	uint64_t touched = 0;
 
-	for (size_t i = 0; i < places->n; i++) {
+	for (size_t i = first_of(places, thread_pointer); is_of(places, i, thread_pointer); i++) {
 		const struct placed *placed = &places->list[i];
 		unsigned asked = (placed->span.access & ACCESS_READ ? HIT_READ : 0U) |
 			(placed->span.access & ACCESS_WRITE ? HIT_WRITE : 0U);
 
-		if (!placed->is_due && (asked & kind) && is_met(placed, thread_pointer, addr, len))
+		if (!placed->is_due && (asked & kind) && is_met(placed, addr, len))
 			touched |= 1ULL << placed->watch;
 	}
 	return touched;
@@ -163,8 +190,8 @@ uint64_t places_touched(const struct places *places, uint64_t thread_pointer, ui
 
 bool places_is_due(const struct places *places, uint64_t thread_pointer, uint64_t addr, uint64_t len)
 {
-	for (size_t i = 0; i < places->n; i++) {
-		if (places->list[i].is_due && is_met(&places->list[i], thread_pointer, addr, len))
+	for (size_t i = first_of(places, thread_pointer); is_of(places, i, thread_pointer); i++) {
+		if (places->list[i].is_due && is_met(&places->list[i], addr, len))
 			return true;
 	}
 	return false;
@@ -172,10 +199,10 @@ bool places_is_due(const struct places *places, uint64_t thread_pointer, uint64_
 
 uint64_t places_watch(const struct places *places, uint64_t thread_pointer, unsigned watch, uint64_t *addr)
 {
-	for (size_t i = 0; i < places->n; i++) {
+	for (size_t i = first_of(places, thread_pointer); is_of(places, i, thread_pointer); i++) {
 		const struct placed *placed = &places->list[i];
 
-		if (placed->watch != watch || placed->thread_pointer != thread_pointer || placed->is_due)
+		if (placed->watch != watch || placed->is_due)
 			continue;
 		*addr = placed->span.addr;
 		return placed->span.len;

@@ -151,6 +151,36 @@ static void test_threads_end(void **state)
 	places_free(child);
 }
 
+/* Each has its own, in whatever order they came. */
+static void test_any_order(void **state)
+{
+	static const unsigned order[] = {5, 1, 7, 3, 1, 2, 6, 5, 4};
+	struct storage storage = {.block = {0, 0x10000, 0x20000, 0x30000, 0x40000, 0x50000, 0x60000, 0x70000}};
+	struct places *places = places_of(&storage);
+	bool is_partial;
+	uint64_t addr;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		take(places, order[i], &is_partial);
+	assert_int_equal(count(places), 14);
+	for (uint64_t i = 1; i <= 7; i++) {
+		for (uint64_t k = 1; k <= 7; k++)
+			assert_int_equal(places_touched(places, i * 0x1000, k * 0x10000 + 0x20, 4, HIT_READ), i == k ? 4 : 0);
+		assert_int_equal(places_watch(places, i * 0x1000, 0, &addr), 8);
+		assert_int_equal(addr, i * 0x10000 + 0x10);
+		assert_false(take(places, (unsigned)i, &is_partial));
+	}
+	storage.block[3] = 0x38000;
+	assert_true(take(places, 3, &is_partial));
+	assert_true(places_drop(places, 0x4000));
+	assert_int_equal(count(places), 12);
+	assert_int_equal(places_touched(places, 0x3000, 0x38010, 8, HIT_WRITE), 1);
+	assert_int_equal(places_touched(places, 0x5000, 0x50010, 8, HIT_WRITE), 1);
+	assert_int_equal(places_touched(places, 0x8000, 0x70010, 8, HIT_WRITE), 0);
+	places_free(places);
+}
+
 static void test_none_is_asked_for(void **state)
 {
 	struct storage storage = {.block = {0, 0x10000}};
@@ -226,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_each_thread_has_its_own),
 		cmocka_unit_test(test_it_waits_for_its_own),
 		cmocka_unit_test(test_threads_end),
+		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_none_is_asked_for),
 		cmocka_unit_test(test_what_pages_will_be_shut),
 		cmocka_unit_test(test_plan),
