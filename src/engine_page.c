@@ -4,6 +4,7 @@
 #include "page_private.h"
 
 #include "watchprof/agent.h"
+#include "watchprof/insn.h"
 #include "watchprof/page_check.h"
 #include "watchprof/page_probe.h"
 #include "watchprof/procfs.h"
@@ -467,6 +468,14 @@ static bool trap_take(struct engine *engine, struct process *process, const stru
 	return watches != 0;
 }
 
+/* Did a thread run into this address for an instruction, rather than for data? Where code lies, its data may lie as well. */
+static bool may_be_code(pid_t tid, uint64_t addr)
+{
+	struct user_regs_struct regs;
+
+	return sys_regs_get(tid, &regs) == 0 && addr - regs.rip < INSN_BYTES_MAX;
+}
+
 /* A SIGSEGV: of a shut page? */
 HIT_PATH static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
@@ -478,7 +487,7 @@ HIT_PATH static bool segv_take(struct engine *engine, struct process *process, c
 
 		if (space_is_near(process->space, addr, 1)) {
 			is_hit = page_fault_take(engine, process, event, hit, &is_foreign);
-		} else if (space_was_shut(process->space, addr)) {
+		} else if (space_was_shut(process->space, addr, may_be_code(event->tid, addr))) {
 			tracee_resume(engine->tracees, event->thread, 0);
 			return false;
 		}

@@ -14,11 +14,8 @@
 #include <signal.h>
 #include <string.h>
 
-#ifndef SEGV_ACCERR
-#define SEGV_ACCERR 2
-#endif
-
 #define FLAG_TF 0x100ULL
+
 #define FLAG_RF 0x10000ULL
 
 #define BIT(sig) (1ULL << ((sig) - 1))
@@ -156,6 +153,9 @@ HIT_PATH static bool fault_is_foreign(const struct fault *fault)
 {
 	const struct emulate_outcome *out = &fault->outcome;
 
+	/* It has jumped into data, maybe. Code is never shut. */
+	if (!space_allows(fault->space, fault->regs.rip, out->length, HIT_EXECUTE))
+		return true;
 	for (size_t i = 0; i < out->n_accesses; i++) {
 		if (!space_allows(fault->space, out->accesses[i].addr, out->accesses[i].len, out->accesses[i].kind))
 			return true;

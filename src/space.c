@@ -276,7 +276,8 @@ HIT_PATH static bool page_is_shut(const struct page *page, unsigned kind)
 HIT_PATH static bool page_forbids(const struct page *page, unsigned kind)
 {
 	return page->is_there &&
-		(((kind & HIT_READ) && !(page->prot & PROT_READ)) || ((kind & HIT_WRITE) && !(page->prot & PROT_WRITE)));
+		(((kind & HIT_READ) && !(page->prot & PROT_READ)) || ((kind & HIT_WRITE) && !(page->prot & PROT_WRITE)) ||
+			((kind & HIT_EXECUTE) && !(page->prot & PROT_EXEC)));
 }
 
 HIT_PATH static bool page_is_any(const struct page *page, unsigned kind)
@@ -436,7 +437,7 @@ static void former_note(struct space *space, const struct page *pages, size_t n)
 	}
 }
 
-bool space_was_shut(const struct space *space, uint64_t addr)
+bool space_was_shut(const struct space *space, uint64_t addr, bool is_code)
 {
 	struct procfs_map *maps;
 	bool is_open = false;
@@ -447,7 +448,7 @@ bool space_was_shut(const struct space *space, uint64_t addr)
 	maps = procfs_maps(space->pid, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (addr >= maps[i].start && addr < maps[i].end)
-			is_open = maps[i].readable && maps[i].writable;
+			is_open = maps[i].readable && maps[i].writable && (maps[i].executable || !is_code);
 	}
 	procfs_maps_free(maps, n);
 	return is_open;

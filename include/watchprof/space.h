@@ -66,14 +66,14 @@ bool space_is_watched(const struct space *space);
 /* Would the user's access of this kind (HIT_READ, HIT_WRITE) to these bytes fault because of us? Open or not. */
 bool space_is_shut(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
 
-/* Was its page shut once, and can it be read and written now? An access that ran into it before is to be made again. (Of
- * memory like that there is no SEGV_ACCERR.) */
-bool space_was_shut(const struct space *space, uint64_t addr);
+/* Was its page shut once, and can it be read and written now, and run where it is code? An access that ran into it before is to be
+ * made again. (Of memory like that there is no SEGV_ACCERR.) */
+bool space_was_shut(const struct space *space, uint64_t addr, bool is_code);
 
 /* Do these bytes lie in, or next to, mappings that have shut pages? */
 bool space_is_near(const struct space *space, uint64_t addr, uint64_t len);
 
-/* Does the program's own protection allow it? As far as shut pages are concerned. */
+/* Does the program's own protection allow it (HIT_READ, HIT_WRITE, HIT_EXECUTE)? As far as shut pages are concerned. */
 bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
 
 /* Open the pages for a moment; shut them again. They are open as long as anybody has them open. */

@@ -125,6 +125,30 @@ static long try_code(void)
 	return ((int (*)(void))(uintptr_t)code)();
 }
 
+/* What lies there could be run, but the program may not. */
+static sigjmp_buf back;
+
+static void on_jump(int sig)
+{
+	siglongjmp(back, sig);
+}
+
+static long try_data(void)
+{
+	static volatile long n;
+
+	*(volatile unsigned char *)v = 0xc3; /* ret */
+	signal(SIGSEGV, on_jump);
+	for (int i = 0; i < 50; i++) {
+		if (sigsetjmp(back, 1))
+			n += 1000;
+		else
+			((void (*)(void))(uintptr_t)v)();
+		n++;
+	}
+	return n;
+}
+
 /* Endings. */
 
 static void *add_for_ever(void *arg)
@@ -417,6 +441,7 @@ static const struct trial {
 	{"mremap", try_mremap},
 	{"madvise", try_madvise},
 	{"code", try_code},
+	{"data", try_data},
 	{"exit", try_exit},
 	{"exec", try_exec},
 	{"leader", try_leader},

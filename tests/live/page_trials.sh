@@ -22,6 +22,8 @@ trial munmap 50
 trial fixed 50
 trial mremap 50
 trial madvise 50
+trial data 0
+trial data 0 paused
 trial exit -
 trial exec -
 trial leader 1000
