@@ -32,6 +32,7 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 #define HEAP_BYTES	      (64UL << 20)
+#define HEAP_MOST	      (1UL << 40) /* no heap is larger, and no library is so near to it */
 #define SYSCALL_LENGTH	      2 /* bytes of the instruction */
 
 static unsigned kind_of(unsigned direction)
@@ -175,16 +176,6 @@ static void bounce_end(struct space *space, struct page_thread *own, int64_t res
 
 /* Ends. */
 
-/* A mapping came where a watched page had gone. */
-static void map_look(struct space *space, const struct page_thread *own, int64_t result)
-{
-	if (call_is_error(result) || (!space_has_gone(space) && !space_is_near(space, (uint64_t)result, own->args[1])))
-		return;
-	space_open(space);
-	space_refresh(space);
-	space_shut(space);
-}
-
 /* Does the call look at, or hand on, the disposition of SIGSEGV? One that only shares the memory has its own. */
 static bool is_about_segv(const struct process *process, const struct page_thread *own)
 {
@@ -264,8 +255,9 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	segv_back(process->space, own);
 	if (!space_is_watched(process->space))
 		return;
-	if (is_map_call(own->nr))
-		map_look(process->space, own, result);
+	/* Where it was near to watched pages that are there, they have been open for it. */
+	if (is_map_call(own->nr) && !call_is_error(result))
+		space_look(process->space);
 	if (is_about_mask(own->nr))
 		page_mask_take(own->tid, own);
 }
@@ -416,9 +408,12 @@ static bool is_map_near(const struct space *space, const struct page_thread *own
 
 	switch (own->nr) {
 	case SYS_brk:
-		return space_is_near(space, args[0] - HEAP_BYTES, 2 * HEAP_BYTES);
+		/* What is above the new end goes, however much that is; what comes is below. */
+		return args[0] && (space_is_near(space, args[0] - HEAP_BYTES, HEAP_BYTES) || space_is_near(space, args[0], HEAP_MOST));
 	case SYS_mremap:
 		return space_is_near(space, args[0], args[1]) || space_is_near(space, args[4], args[2]);
+	case SYS_shmat:
+		return args[1] && space_is_near(space, args[1], HEAP_BYTES);
 	case SYS_shmdt:
 		return space_is_near(space, args[0], HEAP_BYTES);
 	default:

@@ -163,11 +163,11 @@ static void pages_protections(const struct space *space, struct page *pages, siz
 		const struct page *known = is_known ? page_find(space->pages, space->n_pages, pages[i].addr) : NULL;
 		const struct procfs_map *map = maps_find(&maps, pages[i].addr);
 
-		pages[i].is_there = map != NULL;
 		if (known && known->is_there)
 			pages[i].prot = known->prot;
 		else if (map)
 			pages[i].prot = map_protection(map);
+		pages[i].is_there = map != NULL;
 	}
 	maps_free(&maps);
 }
@@ -338,13 +338,22 @@ void space_refresh(struct space *space)
 	pages_protections(space, space->pages, space->n_pages, false);
 }
 
-bool space_has_gone(const struct space *space)
+static bool is_any_gone(const struct space *space)
 {
 	for (size_t i = 0; i < space->n_pages; i++) {
 		if (!space->pages[i].is_there)
 			return true;
 	}
 	return false;
+}
+
+void space_look(struct space *space)
+{
+	if (!is_any_gone(space))
+		return;
+	pages_protections(space, space->pages, space->n_pages, true);
+	if (space->n_open == 0 && pages_note(space, space->pages, space->n_pages, NULL, 0) == 0)
+		pages_protect(space, space->pages, space->n_pages, true);
 }
 
 /* Watches. */

@@ -85,11 +85,11 @@ bool space_is_open(const struct space *space);
 void space_blind(struct space *space);
 bool space_is_blind(const struct space *space);
 
-/* Mappings have changed: what the program's own protections are now, and which pages are there. */
+/* Mappings have changed while the pages are open: what the program's own protections are now, and which pages are there. */
 void space_refresh(struct space *space);
 
-/* Is some watched page not mapped? */
-bool space_has_gone(const struct space *space);
+/* Something was mapped: where a watched page had gone and is there again, it is shut. The others stay shut meanwhile. */
+void space_look(struct space *space);
 
 /* The watches that an access of a thread (by its thread pointer) touches in a way that they ask for. */
 uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind);

@@ -125,6 +125,42 @@ static long try_code(void)
 	return ((int (*)(void))(uintptr_t)code)();
 }
 
+/* Calls about memory elsewhere, with anything in the registers of arguments that they have not. */
+static void *brk_for_ever(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	for (;;)
+		syscall(SYS_brk, 0L, 0x7fffffffffffL);
+	return arg;
+}
+
+static long try_brk(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, brk_for_ever, NULL);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 5000; i++)
+		add_one(v);
+	return *v;
+}
+
+/* The heap shrinks by much, and grows again. */
+#define HEAP (200L << 20)
+static long try_heap(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 20; i++) {
+		add_one(v);
+		sum += *v;
+		if (sbrk(-HEAP) == (void *)-1 || sbrk(HEAP) == (void *)-1)
+			return -1;
+	}
+	return sum;
+}
+
 /* What lies there could be run, but the program may not. */
 static sigjmp_buf back;
 
@@ -440,6 +476,8 @@ static const struct trial {
 	{"fixed", try_fixed},
 	{"mremap", try_mremap},
 	{"madvise", try_madvise},
+	{"brk", try_brk},
+	{"heap", try_heap},
 	{"code", try_code},
 	{"data", try_data},
 	{"exit", try_exit},
@@ -461,6 +499,8 @@ int main(int argc, char **argv)
 {
 	memory = mmap(NULL, 3L * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	v = (volatile long *)(uintptr_t)(memory + PAGE + 128);
+	if (argc > 1 && strcmp(argv[1], "heap") == 0)
+		v = (volatile long *)((uintptr_t)sbrk(HEAP) + HEAP / 2);
 	for (size_t i = 0; argc > 1 && i < sizeof(trials) / sizeof(trials[0]); i++) {
 		if (strcmp(argv[1], trials[i].name) != 0)
 			continue;

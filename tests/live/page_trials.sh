@@ -22,6 +22,8 @@ trial munmap 50
 trial fixed 50
 trial mremap 50
 trial madvise 50
+trial brk 5000
+trial heap 20
 trial data 0
 trial data 0 paused
 trial exit -
