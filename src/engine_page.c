@@ -341,7 +341,6 @@ static int process_arm(struct engine *engine, struct process *process, const str
 		return -1;
 	}
 	due_forget(engine, process);
-	process->hook = arming->hook;
 	if (space_is_watched(process->space))
 		page_threads_prepare(engine, process);
 	return 0;
@@ -505,7 +504,6 @@ static struct process *child_add(struct engine *engine, pid_t pid, const struct 
 		engine, pid, parent->image, is_shared ? space_use(parent->space) : space_fork(parent->space, pid));
 
 	child->parent = parent->pid;
-	child->hook = parent->hook;
 	child->is_counted = engine->is_followed && parent->is_counted;
 	return child;
 }
@@ -536,7 +534,6 @@ static enum engine_event exec_take(struct engine *engine, struct process *proces
 	space_drop(process->space);
 	process->space = space_new(event->pid);
 	process->image = ++engine->images;
-	process->hook = 0;
 	unwinder_free(process->unwinder);
 	process->unwinder = unwinder_new(event->pid);
 	note->image = process->image;

@@ -575,14 +575,13 @@ void page_calls_spare(struct engine *engine, const struct process *process, cons
 	}
 }
 
-void page_call_undo(struct engine *engine, struct process *process, struct thread *thread)
+void page_call_undo(struct process *process, struct thread *thread)
 {
 	struct page_thread *own = thread_mark(thread)->own;
 	struct user_regs_struct regs;
 
 	if (!process || !own || !own->bounce || sys_regs_get(own->tid, &regs))
 		return;
-	(void)engine;
 	bounce_end(process->space, own, (int64_t)regs.rax);
 }
 

@@ -23,7 +23,6 @@ struct process {
 	bool is_unborn;	     /* its first stop is still to come, and its parent is another program since, or has ended */
 	bool is_counted;     /* its accesses are reported; else it only shares the memory of one whose are, until it execs */
 	struct space *space; /* shared by processes between vfork and exec */
-	uint64_t hook;	     /* a breakpoint that is reported; 0: none */
 	struct unwinder *unwinder;
 	LIST_ENTRY(process) all;
 };
@@ -42,11 +41,11 @@ struct page_thread {
 	bool is_handed_over;  /* that call waits for a lock that the kernel may write into when it hands it over; the page is shut */
 	bool is_map;	      /* that call changes mappings near watched pages */
 	struct call_bounce *bounce; /* while its buffers are elsewhere; else NULL */
+	size_t scratch;		    /* the number of the part of the scratch area that they are in, and 1 */
 	uint64_t thread_pointer;    /* when thread-local variables were looked up; 0: they were not */
 	bool is_partial;	    /* it has none of one, and nothing tells when it gets it */
 	uint64_t due_at, due_sp;    /* it has been counted at this breakpoint, and has not run on; 0: none */
 	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */
-	size_t scratch;		    /* number of the part of the scratch area that they are in, and 1 */
 	LIST_ENTRY(page_thread) all;
 };
 
@@ -91,7 +90,7 @@ void page_call_take(struct engine *engine, struct process *process, const struct
 
 /* A stopped thread is to be let go for good, maybe in the middle of a call: what was changed for that is put back. A call
  * that was interrupted begins again with the program's own buffers. */
-void page_call_undo(struct engine *engine, struct process *process, struct thread *thread);
+void page_call_undo(struct process *process, struct thread *thread);
 
 /* A call that was interrupted begins anew by its number and arguments, not with what the kernel remembers of it (its timeout
  * begins anew as well). False: there is none; else the registers have changed. */

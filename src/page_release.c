@@ -48,7 +48,7 @@ static void thread_release(struct engine *engine, struct process *process, struc
 	uint64_t watches;
 	bool is_own = false;
 
-	page_call_undo(engine, process, thread);
+	page_call_undo(process, thread);
 	/* A call that was ended by our interrupt only. */
 	if (stop_decode(thread_status(thread)).kind == STOP_CALL)
 		syscall_restart(thread_tid(thread));
@@ -85,7 +85,7 @@ static void calls_undo(struct engine *engine)
 
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		if (thread_is_stopped(thread))
-			page_call_undo(engine, process_find(engine, thread_pid(thread)), thread);
+			page_call_undo(process_find(engine, thread_pid(thread)), thread);
 	}
 }
 

@@ -9,11 +9,6 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-bool rseq_touches(const struct sys_rseq *rseq, uint64_t addr, uint64_t len)
-{
-	return rseq->addr && rseq->addr < addr + len && addr < rseq->addr + rseq->size;
-}
-
 static int call(pid_t tid, int *status, const struct inject_site *site, const struct sys_rseq *rseq,
 	int flags)
 {

@@ -23,7 +23,6 @@ struct safety {
 	uint64_t table; /* where it lies in the tracee */
 	uint64_t which; /* the list in force */
 	unsigned n_aside;
-	struct safety_action wanted;
 };
 
 static int table_write(const struct safety *safety, size_t offset, const void *data, size_t len)
@@ -67,6 +66,7 @@ static int action_install(struct safety *safety)
 		.restorer = code + (uint64_t)(agent_code_restorer - agent_code),
 		.mask = UINT64_MAX,
 	};
+	struct safety_action wanted;
 	int failure = TABLE_WRITE(safety, ours, &ours);
 
 	if (!failure)
@@ -74,9 +74,9 @@ static int action_install(struct safety *safety)
 	if (failure)
 		return failure;
 	if (sys_memory_force_read(agent_memory(safety->agent), safety->table + wanted_at,
-		    &safety->wanted, sizeof(safety->wanted)) != sizeof(safety->wanted))
+		    &wanted, sizeof(wanted)) != sizeof(wanted))
 		return -ESRCH;
-	if (is_function(safety->wanted.handler) && !(safety->wanted.flags & SA_RESTART)) {
+	if (is_function(wanted.handler) && !(wanted.flags & SA_RESTART)) {
 		ours.flags = OUR_FLAGS;
 		failure = TABLE_WRITE(safety, ours, &ours);
 		if (!failure)
@@ -180,11 +180,6 @@ int safety_aside(struct safety *safety)
 int safety_back(struct safety *safety)
 {
 	return --safety->n_aside ? 0 : action_install(safety);
-}
-
-struct safety_action safety_wanted(const struct safety *safety)
-{
-	return safety->wanted;
 }
 
 int safety_journal_set(struct safety *safety, const struct user_regs_struct *before,

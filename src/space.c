@@ -328,11 +328,6 @@ bool space_is_blind(const struct space *space)
 	return space->is_blind;
 }
 
-bool space_is_open(const struct space *space)
-{
-	return space->n_open > 0;
-}
-
 void space_refresh(struct space *space)
 {
 	pages_protections(space, space->pages, space->n_pages, false);

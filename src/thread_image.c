@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct armed {
-	struct arming arming; /* its arrays are those below */
+	struct arming arming; /* without its arrays, which are below */
 	struct span spans[WATCHES_MAX];
 	const char *text[WATCHES_MAX];
 	uint64_t modules[WATCHES_MAX];
@@ -34,6 +34,9 @@ static int arming_copy(const struct arming *arming, struct armed *out, struct er
 	}
 	out->text[IMAGE_MOVED] = "the wait for thread-local storage";
 	out->arming = *arming;
+	out->arming.spans = NULL;
+	out->arming.text = NULL;
+	out->arming.modules = NULL;
 	return 0;
 }
 

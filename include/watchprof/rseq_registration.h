@@ -12,9 +12,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Does the area lie in these bytes? False where none is registered. */
-bool rseq_touches(const struct sys_rseq *rseq, uint64_t addr, uint64_t len);
-
 /* Unregister the area of a stopped thread, before its page is protected (the kernel writes into
  * it). *former is what was registered, for rseq_restore(); addr 0: nothing. tid, *status,
  * and site: inject_begin(). 0; -EBUSY: the thread is using a sequence, which

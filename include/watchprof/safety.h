@@ -43,9 +43,6 @@ void safety_open(struct safety *safety);
 int safety_aside(struct safety *safety);
 int safety_back(struct safety *safety);
 
-/* The program's own disposition as of the last _new() or _back(). */
-struct safety_action safety_wanted(const struct safety *safety);
-
 /* An instruction that reads and writes memory (inc, xadd, push ...: one that may not be run twice)
  * is about to be run for a thread that stands at its SIGSEGV: to be called with the registers
  * before and after it, and the len bytes (SAFETY_BYTES_MAX at most) that it makes of what is at

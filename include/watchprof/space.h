@@ -79,7 +79,6 @@ bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsign
 /* Open the pages for a moment; shut them again. They are open as long as anybody has them open. */
 void space_open(struct space *space);
 void space_shut(struct space *space);
-bool space_is_open(const struct space *space);
 
 /* The same for good: nothing is watched here any more. */
 void space_blind(struct space *space);
