@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define FLAG_TF 0x100ULL
-
 #define FLAG_RF 0x10000ULL
 
 #define BIT(sig) (1ULL << ((sig) - 1))
