@@ -13,14 +13,6 @@
 #define VECTOR_ALIGN 16
 #define VECTOR_BYTES 64 /* what is wider (fxsave) has bytes that stay as they are */
 
-bool decoded_make(struct decoded *out, const unsigned char *code, size_t len)
-{
-	ZydisDecoder decoder;
-
-	return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-		ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, len, &out->in, out->ops));
-}
-
 static bool is_vector_class(ZydisRegisterClass class)
 {
 	return class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM || class == ZYDIS_REGCLASS_ZMM ||
@@ -57,7 +49,7 @@ static bool is_general(const struct decoded *code)
 static bool register_look(struct emulate_plan *plan, const ZydisDecodedOperand *op, uint32_t *used)
 {
 	ZydisRegisterClass class = ZydisRegisterGetClass(op->reg.value);
-	uint8_t number = decoded_general(op->reg.value);
+	uint8_t number = insn_general_register(op->reg.value);
 
 	if (number != INSN_NO_REGISTER) {
 		*used |= 1U << number;
@@ -262,7 +254,7 @@ static bool is_same(const struct emulate_plan *plan, const struct decoded *code)
 	bool is_spread = plan->operands[0].lanes == LANES_SPREAD;
 	struct decoded made;
 
-	if (!decoded_make(&made, plan->code, plan->n_code) || made.in.length != plan->n_code ||
+	if (!insn_parse(plan->code, plan->n_code, &made.in, made.ops) || made.in.length != plan->n_code ||
 		made.in.mnemonic != code->in.mnemonic || made.in.operand_count != code->in.operand_count ||
 		made.in.encoding != code->in.encoding)
 		return false;
@@ -272,10 +264,10 @@ static bool is_same(const struct emulate_plan *plan, const struct decoded *code)
 		if (is->type != was->type || is->size != was->size || is->actions != was->actions)
 			return false;
 		if (is->type == ZYDIS_OPERAND_TYPE_REGISTER && is->reg.value != was->reg.value &&
-			decoded_general(was->reg.value) != RSP)
+			insn_general_register(was->reg.value) != RSP)
 			return false;
 		if (is->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			(decoded_general(is->mem.base) != plan->base || is->mem.disp.value != 0 ||
+			(insn_general_register(is->mem.base) != plan->base || is->mem.disp.value != 0 ||
 				is->mem.segment == ZYDIS_REGISTER_FS || is->mem.segment == ZYDIS_REGISTER_GS ||
 				(!is_spread && is->mem.index != ZYDIS_REGISTER_NONE) ||
 				(is_spread && is->mem.index != was->mem.index)))

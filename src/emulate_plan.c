@@ -52,24 +52,9 @@ static const struct {
 	{ZYDIS_MNEMONIC_SCASD, WAY_SCAS}, {ZYDIS_MNEMONIC_SCASQ, WAY_SCAS},
 };
 
-uint8_t decoded_general(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	if (ZydisRegisterGetClass(whole) != ZYDIS_REGCLASS_GPR64)
-		return INSN_NO_REGISTER;
-	return (uint8_t)ZydisRegisterGetId(whole);
-}
-
 static bool is_string(const struct decoded *code)
 {
 	return code->in.meta.category == ZYDIS_CATEGORY_STRINGOP;
-}
-
-static uint8_t kind_of(const ZydisDecodedOperand *op)
-{
-	return (uint8_t)((op->actions & ZYDIS_OPERAND_ACTION_MASK_READ ? HIT_READ : 0) |
-		(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? HIT_WRITE : 0));
 }
 
 /* The mask, where insn.c does not give it because it is gone behind the instruction. */
@@ -91,22 +76,15 @@ static void mask_find(struct emulate_plan *plan, const struct decoded *code, str
 	plan->is_mmx_mask = ZydisRegisterGetClass(mask) == ZYDIS_REGCLASS_MMX;
 }
 
-/* What it pushes or pops: always at all 64 bits of the stack pointer (Intel SDM volume 1, "Address-size attribute for
- * stack"). */
-static bool is_hidden_stack(const ZydisDecodedOperand *op)
-{
-	return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && decoded_general(op->mem.base) == RSP;
-}
-
 /* Against the stack pointer in front of the instruction. */
 static int64_t stack_ahead(const struct decoded *code, const ZydisDecodedOperand *op)
 {
-	if (decoded_general(op->mem.base) != RSP)
+	if (insn_general_register(op->mem.base) != RSP)
 		return 0;
 	if (code->in.mnemonic == ZYDIS_MNEMONIC_MOVDIR64B)
 		return 0;
 	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
-		return kind_of(op) & HIT_WRITE ? -(int64_t)(op->size / 8) : 0;
+		return insn_operand_kind(op) & HIT_WRITE ? -(int64_t)(op->size / 8) : 0;
 	/* pop (%rsp): the address is that of the stack pointer behind it (Intel SDM volume 2, "POP"). */
 	return code->in.mnemonic == ZYDIS_MNEMONIC_POP ? op->size / 8 : 0;
 }
@@ -118,14 +96,15 @@ static void operand_fill(struct emulate_plan *plan, const struct decoded *code, 
 	struct insn_operand *out = &plan->operands[plan->n_operands++];
 
 	*out = *lanes;
-	out->kind = kind_of(op);
+	out->kind = insn_operand_kind(op);
 	out->is_lost = false;
 	out->step = 0;
 	out->size = op->size / 8;
-	out->base = decoded_general(op->mem.base);
-	out->index = op->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? INSN_NO_REGISTER : decoded_general(op->mem.index);
+	out->base = insn_general_register(op->mem.base);
+	out->index = op->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? INSN_NO_REGISTER : insn_general_register(op->mem.index);
 	out->scale = op->mem.scale;
-	out->is_narrow = code->in.address_width == 32 && !is_hidden_stack(op);
+	/* All 64 bits of the stack pointer count always (Intel SDM volume 1, "Address-size attribute for stack"). */
+	out->is_narrow = code->in.address_width == 32 && !insn_is_hidden_stack(op);
 	out->disp = op->mem.disp.value + stack_ahead(code, op);
 	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP)
 		out->disp += (int64_t)plan->ip + code->in.length;
@@ -164,7 +143,7 @@ static bool operands_fill(struct emulate_plan *plan, const struct decoded *code,
 		const ZydisDecodedOperand *op = &code->ops[i];
 		struct insn_operand lanes = lanes_of(plan, insn);
 
-		if (op->type != ZYDIS_OPERAND_TYPE_MEMORY || op->mem.type == ZYDIS_MEMOP_TYPE_AGEN || !kind_of(op))
+		if (op->type != ZYDIS_OPERAND_TYPE_MEMORY || op->mem.type == ZYDIS_MEMOP_TYPE_AGEN || !insn_operand_kind(op))
 			continue;
 		if (plan->n_operands == EMULATE_OPERANDS_MAX || op->mem.type == ZYDIS_MEMOP_TYPE_MIB ||
 			is_misread(code, op))
@@ -216,7 +195,7 @@ static void source_fill(struct emulate_plan *plan, const struct decoded *code)
 	switch (op->type) {
 	case ZYDIS_OPERAND_TYPE_REGISTER:
 		plan->source = SOURCE_REGISTER;
-		plan->reg = decoded_general(op->reg.value);
+		plan->reg = insn_general_register(op->reg.value);
 		if (ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT) {
 			plan->source = SOURCE_SEGMENT;
 			plan->reg = (uint8_t)ZydisRegisterGetId(op->reg.value);
@@ -334,11 +313,6 @@ static uint8_t way_of(const struct decoded *code)
 	return WAY_STEP;
 }
 
-static bool is_state(const struct decoded *code)
-{
-	return code->in.meta.category == ZYDIS_CATEGORY_XSAVE || code->in.meta.category == ZYDIS_CATEGORY_XSAVEOPT;
-}
-
 /* Bytes that nobody here knows the number of. Of what xsave writes, it reads the set of parts in the header alone. */
 static void loose_fill(struct emulate_plan *plan, const struct decoded *code,
 	const struct emulate_processor *processor)
@@ -350,9 +324,9 @@ static void loose_fill(struct emulate_plan *plan, const struct decoded *code,
 			continue;
 		plan->way = WAY_STEP;
 		op->lanes = LANES_LOOSE;
-		op->size = is_state(code) && processor->area_len ? processor->area_len : LOOSE_BYTES;
+		op->size = insn_is_state(&code->in) && processor->area_len ? processor->area_len : LOOSE_BYTES;
 	}
-	if (is_state(code) && plan->n_operands == 1 && plan->operands[0].kind == (HIT_READ | HIT_WRITE)) {
+	if (insn_is_state(&code->in) && plan->n_operands == 1 && plan->operands[0].kind == (HIT_READ | HIT_WRITE)) {
 		plan->operands[0].kind = HIT_WRITE;
 		plan->operands[1] = plan->operands[0];
 		plan->operands[1].kind = HIT_READ | HIT_WRITE;
@@ -371,7 +345,7 @@ bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor
 	bool is_whole;
 
 	*plan = (struct emulate_plan){.ip = ip, .rsp_as = INSN_NO_REGISTER, .mxcsr_at = INSN_NO_REGISTER};
-	if (!decoded_make(&decoded, code, len) || !insn_decode(code, len, ip, &insn))
+	if (!insn_parse(code, len, &decoded.in, decoded.ops) || !insn_decode(code, len, ip, &insn))
 		return false;
 	plan->length = decoded.in.length;
 	memcpy(plan->bytes, code, plan->length);

@@ -4,22 +4,15 @@
 #define EMULATE_PLAN_PRIVATE_H
 
 #include "emulate_private.h"
-
-#include <Zydis/Zydis.h>
+#include "insn_private.h"
 
 struct decoded {
 	ZydisDecodedInstruction in;
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* emulate_patch.c */
-bool decoded_make(struct decoded *out, const unsigned char *code, size_t len);
-
-/* Make plan->code: the same instruction, but with its operand in memory at a register. False: it cannot be run
+/* emulate_patch.c: make plan->code: the same instruction, but with its operand in memory at a register. False: it cannot be run
  * that way. */
 bool emulate_patch(struct emulate_plan *plan, const struct decoded *code);
-
-/* emulate_plan.c: the number of a general register, of a part of it, too. */
-uint8_t decoded_general(ZydisRegister reg);
 
 #endif

@@ -2,10 +2,10 @@
  * plain data. It never looks at registers or at a process. */
 #include "watchprof/insn.h"
 
+#include "insn_private.h"
 #include "watchprof/hit.h"
 #include "watchprof/util.h"
 
-#include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static bool is_flush(const ZydisDecodedInstruction *in)
 		in->meta.category == ZYDIS_CATEGORY_CLWB;
 }
 
-static bool is_state(const ZydisDecodedInstruction *in)
+bool insn_is_state(const ZydisDecodedInstruction *in)
 {
 	return in->meta.category == ZYDIS_CATEGORY_XSAVE || in->meta.category == ZYDIS_CATEGORY_XSAVEOPT;
 }
@@ -72,8 +72,7 @@ static bool is_repeated(const ZydisDecodedInstruction *in)
 		(in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE));
 }
 
-/* The number of a general register; of a part of it, too. */
-static uint8_t general_register(ZydisRegister reg)
+uint8_t insn_general_register(ZydisRegister reg)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
@@ -96,7 +95,7 @@ static bool is_written(const ZydisDecodedInstruction *in, const ZydisDecodedOper
 	for (unsigned i = 0; number != INSN_NO_REGISTER && i < in->operand_count; i++) {
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 			(ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-			general_register(ops[i].reg.value) == number &&
+			insn_general_register(ops[i].reg.value) == number &&
 			(number != STACK_POINTER || ops[i].visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT))
 			return true;
 	}
@@ -256,7 +255,7 @@ static void stack_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOper
 		in->mnemonic == ZYDIS_MNEMONIC_IRETD || in->mnemonic == ZYDIS_MNEMONIC_IRET;
 }
 
-static bool is_hidden_stack(const ZydisDecodedOperand *op)
+bool insn_is_hidden_stack(const ZydisDecodedOperand *op)
 {
 	return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP;
 }
@@ -267,7 +266,7 @@ static int64_t stack_moved(const ZydisDecodedInstruction *in, const ZydisDecoded
 	if (in->meta.category != ZYDIS_CATEGORY_PUSH && in->meta.category != ZYDIS_CATEGORY_CALL)
 		return 0;
 	for (unsigned i = 0; i < in->operand_count; i++) {
-		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && is_hidden_stack(&ops[i]))
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && insn_is_hidden_stack(&ops[i]))
 			return ops[i].size / 8;
 	}
 	return 0;
@@ -277,8 +276,8 @@ static int64_t stack_moved(const ZydisDecodedInstruction *in, const ZydisDecoded
 static void address_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
 	const ZydisDecodedOperand *op, uint64_t next, struct insn_operand *out)
 {
-	out->base = general_register(op->mem.base);
-	out->index = op->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? INSN_NO_REGISTER : general_register(op->mem.index);
+	out->base = insn_general_register(op->mem.base);
+	out->index = op->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? INSN_NO_REGISTER : insn_general_register(op->mem.index);
 	out->scale = op->mem.scale;
 	out->disp = op->mem.disp.value;
 	out->is_narrow = in->address_width == 32;
@@ -302,11 +301,11 @@ static void bits_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	if (in->meta.category != ZYDIS_CATEGORY_BITBYTE || ops[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
 		ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return;
-	out->bits = general_register(ops[1].reg.value);
+	out->bits = insn_general_register(ops[1].reg.value);
 	out->bits_width = (uint8_t)ops[1].size;
 }
 
-static uint8_t kind_of(const ZydisDecodedOperand *op)
+uint8_t insn_operand_kind(const ZydisDecodedOperand *op)
 {
 	uint8_t kind = 0;
 
@@ -320,13 +319,13 @@ static uint8_t kind_of(const ZydisDecodedOperand *op)
 static void operand_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
 	const ZydisDecodedOperand *op, uint64_t next, struct insn_operand *out)
 {
-	*out = (struct insn_operand){.kind = kind_of(op),
+	*out = (struct insn_operand){.kind = insn_operand_kind(op),
 		.base = INSN_NO_REGISTER,
 		.index = INSN_NO_REGISTER,
 		.bits = INSN_NO_REGISTER,
 		.mask = INSN_NO_REGISTER,
 		.size = op->size / 8};
-	if (is_hidden_stack(op)) {
+	if (insn_is_hidden_stack(op)) {
 		stack_fill(in, ops, out);
 		return;
 	}
@@ -341,7 +340,7 @@ static void operand_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOp
 		out->disp -= CACHE_LINE - 1;
 		out->size = 2 * CACHE_LINE - 1;
 	}
-	if (is_state(in) || out->size == 0) {
+	if (insn_is_state(in) || out->size == 0) {
 		out->lanes = LANES_LOOSE;
 		out->size = LOOSE_BYTES;
 	}
@@ -403,15 +402,21 @@ static bool special_fill(const ZydisDecodedInstruction *in, const ZydisDecodedOp
 	}
 }
 
+bool insn_parse(const unsigned char *bytes, size_t len, ZydisDecodedInstruction *in, ZydisDecodedOperand *ops)
+{
+	ZydisDecoder decoder;
+
+	return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
+		ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, len, in, ops));
+}
+
 bool insn_decode(const unsigned char *bytes, size_t len, uint64_t address, struct insn *out)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
-	ZydisDecoder decoder;
 
 	*out = (struct insn){.address = address};
-	if (ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-		ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, len, &in, ops)))
+	if (!insn_parse(bytes, len, &in, ops))
 		return false;
 	out->length = in.length;
 	out->flow = flow_of(&in);
@@ -421,10 +426,10 @@ bool insn_decode(const unsigned char *bytes, size_t len, uint64_t address, struc
 		return true;
 	for (unsigned i = 0; i < in.operand_count && out->n_operands < INSN_OPERANDS_MAX; i++) {
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[i].mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
-			kind_of(&ops[i]))
+			insn_operand_kind(&ops[i]))
 			operand_fill(&in, ops, &ops[i], address + in.length, &out->operands[out->n_operands++]);
 	}
-	if (is_state(&in) && out->n_operands == 1 && out->operands[0].kind == (HIT_READ | HIT_WRITE))
+	if (insn_is_state(&in) && out->n_operands == 1 && out->operands[0].kind == (HIT_READ | HIT_WRITE))
 		xsave_split(out);
 	return true;
 }
@@ -470,14 +475,11 @@ size_t insn_text(const unsigned char *bytes, size_t len, uint64_t address, insn_
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
 	ZydisFormatter formatter;
-	ZydisDecoder decoder;
 	ZyanU64 named;
 	char *found = NULL;
 	size_t end;
 
-	if (ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-		ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, len, &in, ops)) ||
-		!formatter_begin(&formatter))
+	if (!insn_parse(bytes, len, &in, ops) || !formatter_begin(&formatter))
 		return 0;
 	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(
 		    &formatter, &in, ops, in.operand_count_visible, text, size, address, NULL)))
