@@ -20,6 +20,9 @@
 
 #define STOP_TIMEOUT NS_PER_S
 
+/* Processes are found at each hit, and there may be thousands. */
+#define PROCESS_CHAINS 1024U
+
 /* What is armed in one process. */
 struct process {
 	pid_t pid, parent;
@@ -35,12 +38,12 @@ struct process {
 	struct boundaries boundaries; /* that the session knows */
 	struct unwinder *unwinder; /* made when the first hit needs it */
 	struct accesses *accesses; /* likewise */
-	LIST_ENTRY(process) all;
+	LIST_ENTRY(process) all, chain;
 };
 
 struct engine {
 	struct tracees *tracees;
-	LIST_HEAD(, process) processes; /* the one that had the last event first */
+	LIST_HEAD(, process) processes, chains[PROCESS_CHAINS]; /* all, and by their id */
 	unsigned stack;
 	struct stack_reader *reader;
 	struct waiting waiting;

@@ -32,13 +32,9 @@ HIT_PATH static struct process *process_find(struct engine *engine, pid_t pid)
 {
 	struct process *process;
 
-	LIST_FOREACH (process, &engine->processes, all) {
+	LIST_FOREACH (process, &engine->chains[(unsigned)pid % PROCESS_CHAINS], chain) {
 		if (process->pid == pid)
 			break;
-	}
-	if (process && process != LIST_FIRST(&engine->processes)) {
-		LIST_REMOVE(process, all);
-		LIST_INSERT_HEAD(&engine->processes, process, all);
 	}
 	return process;
 }
@@ -51,12 +47,14 @@ static struct process *process_add(struct engine *engine, pid_t pid)
 	process->image = ++engine->images;
 	process->generation = process->newest = process->base = 1;
 	LIST_INSERT_HEAD(&engine->processes, process, all);
+	LIST_INSERT_HEAD(&engine->chains[(unsigned)pid % PROCESS_CHAINS], process, chain);
 	return process;
 }
 
 static void process_remove(struct process *process)
 {
 	LIST_REMOVE(process, all);
+	LIST_REMOVE(process, chain);
 	armed_free(process->armed);
 	accesses_free(process->accesses);
 	unwinder_free(process->unwinder);

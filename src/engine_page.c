@@ -27,13 +27,9 @@ HIT_PATH struct process *process_find(struct engine *engine, pid_t pid)
 {
 	struct process *process;
 
-	LIST_FOREACH (process, &engine->processes, all) {
+	LIST_FOREACH (process, &engine->chains[(unsigned)pid % PROCESS_CHAINS], chain) {
 		if (process->pid == pid)
 			break;
-	}
-	if (process && process != LIST_FIRST(&engine->processes)) {
-		LIST_REMOVE(process, all);
-		LIST_INSERT_HEAD(&engine->processes, process, all);
 	}
 	return process;
 }
@@ -48,6 +44,7 @@ static struct process *process_add(struct engine *engine, pid_t pid, uint32_t im
 	process->space = space;
 	process->unwinder = unwinder_new(pid);
 	LIST_INSERT_HEAD(&engine->processes, process, all);
+	LIST_INSERT_HEAD(&engine->chains[(unsigned)pid % PROCESS_CHAINS], process, chain);
 	return process;
 }
 
@@ -117,6 +114,7 @@ static void process_remove(struct engine *engine, struct process *process)
 {
 	page_threads_sweep(engine, process->pid);
 	LIST_REMOVE(process, all);
+	LIST_REMOVE(process, chain);
 	if (process->pid == space_pid(process->space))
 		space_forget(process->space);
 	space_drop(process->space);

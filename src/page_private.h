@@ -16,6 +16,9 @@
 
 #define STOP_TIMEOUT NS_PER_S
 
+/* Processes are found at each stop, and there may be thousands. */
+#define PROCESS_CHAINS 1024U
+
 /* What runs in one process. */
 struct process {
 	pid_t pid, parent;
@@ -24,7 +27,7 @@ struct process {
 	bool is_counted;     /* its accesses are reported; else it only shares the memory of one whose are, until it execs */
 	struct space *space; /* shared by processes between vfork and exec */
 	struct unwinder *unwinder;
-	LIST_ENTRY(process) all;
+	LIST_ENTRY(process) all, chain;
 };
 
 /* What is noted of a thread. */
@@ -51,7 +54,7 @@ struct page_thread {
 
 struct engine {
 	struct tracees *tracees;
-	LIST_HEAD(, process) processes;
+	LIST_HEAD(, process) processes, chains[PROCESS_CHAINS]; /* all, and by their id */
 	LIST_HEAD(, page_thread) threads;
 	size_t n_threads;
 	bool is_emergency; /* a crash of our own came in between */
