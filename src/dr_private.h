@@ -12,11 +12,8 @@
 #include "watchprof/util.h"
 #include "watchprof/waiting.h"
 
+#include <signal.h>
 #include <sys/queue.h>
-
-#ifndef TRAP_HWBKPT
-#define TRAP_HWBKPT 4
-#endif
 
 #define STOP_TIMEOUT NS_PER_S
 

@@ -8,13 +8,10 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef TRAP_HWBKPT
-#define TRAP_HWBKPT 4
-#endif
 
 #define HITS_EXPECTED 2
 

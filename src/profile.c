@@ -39,12 +39,6 @@ void profile_index_grow(struct index *index, size_t n_entries, const struct prof
 		profile_index_put(index, hash_of(profile, i), i);
 }
 
-static uint64_t hash_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
-
 static uint64_t loc_hash(const struct profile *profile, uint32_t i)
 {
 	return hash_mix(hash_mix(0, profile->locs[i].image), profile->locs[i].loc.addr);
@@ -191,18 +185,10 @@ static bool path_equal(const struct profile *profile, const struct path *path, c
 		(path->n_frames == 0 || memcmp(profile->frame_addrs + path->first, frames, path->n_frames * sizeof(*frames)) == 0);
 }
 
-static bool is_signal(const struct hit *hit, size_t i)
+/* The location of a frame. A signal's frame was called by nobody and is named by what it is. */
+static uint32_t frame_loc(struct profile *profile, const struct hit *hit, size_t i)
 {
-	return hit->signals[i / 64] >> i % 64 & 1;
-}
-
-/* Where a frame of a path is: in the instruction before the saved one, unless that instruction has not
- * run yet, or was interrupted. A signal's frame was called by nobody and is named by what it is. */
-static uint32_t frame_loc(struct profile *profile, const struct hit *hit, bool executes, size_t i)
-{
-	bool is_exact = i == 0 ? executes : is_signal(hit, i - 1) || is_signal(hit, i);
-
-	return loc_find(profile, hit->pid, hit->image, hit->frames[i] - !is_exact, is_signal(hit, i));
+	return loc_find(profile, hit->pid, hit->image, hit->frames[i] - !hit_frame_is_exact(hit, i), hit_is_signal(hit, i));
 }
 
 /* Append the frames of one address to the last path: its location, or what is inlined there. Returns
@@ -230,7 +216,7 @@ static uint32_t path_append(struct profile *profile, const struct hit *hit, stru
 	profile->frame_addrs = profile_room(
 		profile->frame_addrs, profile->n_frames, &profile->cap_frames, hit->n_frames, sizeof(uint64_t));
 	for (size_t i = 0; i < hit->n_frames; i++) {
-		uint32_t loc = frame_loc(profile, hit, path.executes, i);
+		uint32_t loc = frame_loc(profile, hit, i);
 
 		profile->frame_addrs[path.first + i] = hit->frames[i];
 		if (i < ARRAY_LEN(path.owner))
@@ -252,13 +238,10 @@ HIT_PATH static int64_t path_find(struct profile *profile, const struct hit *hit
 {
 	struct index *index = &profile->path_index;
 	struct path key = {.image = hit->image, .n_frames = hit->n_frames, .end = hit->path,
-		.executes = hit->is_at};
+		.executes = hit->is_at, .hash = hit_path_hash(hit, hit->n_frames, hit->path)};
 	uint32_t entry;
 	size_t b;
 
-	key.hash = hash_mix(hash_mix(0, hit->image), (uint64_t)key.end << 1 | key.executes);
-	for (size_t i = 0; i < hit->n_frames; i++)
-		key.hash = hash_mix(key.hash, hit->frames[i]);
 	for (b = key.hash & (index->n_buckets - 1); index->bucket[b];
 		b = (b + 1) & (index->n_buckets - 1)) {
 		entry = index->bucket[b] - 1;
@@ -359,9 +342,9 @@ const char *profile_function(struct profile *profile, const struct hit *hit)
 
 	if (hit->n_frames == 0)
 		return NULL;
-	i = frame_loc(profile, hit, hit->is_at, 0);
-	if (profile->locs[i].loc.is_entry && !hit->is_at && hit->n_frames > 1)
-		i = frame_loc(profile, hit, false, 1);
+	i = frame_loc(profile, hit, 0);
+	if (hit_is_of_caller(profile->locs[i].loc.is_entry, hit->is_at, hit->n_frames))
+		i = frame_loc(profile, hit, 1);
 	return profile->locs[i].loc.function;
 }
 

@@ -7,14 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames before the owner of a hit: none, but for an indirect call through a watched pointer.
- * There the saved ip is already the callee's first instruction, and the access belongs to
- * the caller, whose return address is the next frame. */
+/* Frames before the owner of a hit. */
 static unsigned frames_before_owner(const struct profile *profile, const struct path *path)
 {
-	const struct loc *top = profile_loc(profile, path->owner[0]);
-
-	return top->is_entry && !path->executes && path->n_frames > 1;
+	return hit_is_of_caller(profile_loc(profile, path->owner[0])->is_entry, path->executes, path->n_frames);
 }
 
 /* The first frame from the owner outward that is not passed over; the owner, if all are. Inlined

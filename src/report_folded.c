@@ -54,13 +54,7 @@ static const char *frame_of(struct frames *frames, const struct report *report, 
 {
 	const struct loc *loc = profile_loc(report->profile, index);
 
-	while (index >= frames->n) {
-		size_t n = frames->n ? frames->n * 2 : 256;
-
-		frames->text = mem_resize(frames->text, n, sizeof(*frames->text));
-		memset(frames->text + frames->n, 0, (n - frames->n) * sizeof(*frames->text));
-		frames->n = n;
-	}
+	frames->text = mem_reach(frames->text, index, &frames->n, sizeof(*frames->text));
 	if (!frames->text[index]) {
 		char *name = frame_text(loc->function);
 

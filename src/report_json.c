@@ -2,6 +2,7 @@
  * other formats show; only the call paths and threads come on top. */
 #include "json_private.h"
 #include "report_private.h"
+#include "watchprof/table.h"
 #include "watchprof/util.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ static struct json_object *json_watch(const struct report *report, unsigned i)
 /* null where nothing is known of it. */
 static struct json_object *json_bound(uint64_t count, uint64_t unknown, uint64_t hits)
 {
-	return count == 0 && unknown && unknown == hits ? NULL : json_count(count);
+	return table_is_open(count, unknown, hits) ? NULL : json_count(count);
 }
 
 /* The counts every kind of row begins with. */
@@ -99,13 +100,7 @@ static struct json_object *json_frame(struct frames *frames, const struct report
 	const struct loc *loc = profile_loc(report->profile, index);
 	struct json_object *frame;
 
-	while (index >= frames->n) {
-		size_t n = frames->n ? frames->n * 2 : 256;
-
-		frames->object = mem_resize(frames->object, n, sizeof(*frames->object));
-		memset(frames->object + frames->n, 0, (n - frames->n) * sizeof(*frames->object));
-		frames->n = n;
-	}
+	frames->object = mem_reach(frames->object, index, &frames->n, sizeof(*frames->object));
 	if (frames->object[index])
 		return frames->object[index];
 	frame = json_object_new_object();

@@ -164,14 +164,7 @@ static uint64_t location_number(struct pprof *pprof, uint32_t index)
 	const struct loc *loc = profile_loc(pprof->report->profile, index);
 	Pprof__Location *location;
 
-	while (index >= pprof->n_locations_known) {
-		size_t n = pprof->n_locations_known ? pprof->n_locations_known * 2 : 256;
-
-		pprof->locations = mem_resize(pprof->locations, n, sizeof(*pprof->locations));
-		memset(pprof->locations + pprof->n_locations_known, 0,
-			(n - pprof->n_locations_known) * sizeof(*pprof->locations));
-		pprof->n_locations_known = n;
-	}
+	pprof->locations = mem_reach(pprof->locations, index, &pprof->n_locations_known, sizeof(*pprof->locations));
 	if (pprof->locations[index])
 		return pprof->locations[index];
 	location = mem_new(1, sizeof(*location));

@@ -13,7 +13,7 @@ HIT_PATH uint64_t session_filter(struct session *session, const struct hit *hit)
 		const struct filters *filters = &session->options->watches[i].filters;
 		struct procfs_status status = {0};
 		struct value from, to;
-		struct filter_facts facts = {.is_write = hit->kinds[i] & HIT_WRITE, .from = &from, .to = &to,
+		struct filter_facts facts = {.is_write = hit_kind_of(hit, i) & HIT_WRITE, .from = &from, .to = &to,
 			.type = &session->watches[i].type};
 
 		if (filters->n == 0)

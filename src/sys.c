@@ -231,16 +231,6 @@ static int status_make(const siginfo_t *info)
 	}
 }
 
-pid_t sys_wait_look(int *status, bool block)
-{
-	siginfo_t info = {.si_pid = 0};
-
-	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | (block ? 0 : WNOHANG)))
-		return -errno;
-	*status = status_make(&info);
-	return info.si_pid;
-}
-
 int sys_wait_stop(pid_t tid, int *status)
 {
 	siginfo_t info;

@@ -35,15 +35,14 @@ static char *count_cell(uint64_t count, bool known)
 	return known ? text_format("%" PRIu64, count) : text_copy("-");
 }
 
-/* Is nothing at all known of a count? */
-static bool is_open(uint64_t count, uint64_t unknown, uint64_t hits)
+bool table_is_open(uint64_t count, uint64_t unknown, uint64_t hits)
 {
 	return count == 0 && unknown > 0 && unknown == hits;
 }
 
 char *table_bound(uint64_t count, uint64_t unknown, uint64_t hits)
 {
-	if (is_open(count, unknown, hits))
+	if (table_is_open(count, unknown, hits))
 		return text_copy("-");
 	return text_format("%" PRIu64 "%s", count, unknown ? "+" : "");
 }
@@ -93,9 +92,9 @@ char *table_cell(enum column_id id, const struct row *row, const struct naming *
 	case COLUMN_SHARE:
 		return text_format("%.4f", row->share);
 	case COLUMN_READS:
-		return count_cell(row->reads, !is_open(row->reads, row->reads_unknown, row->hits));
+		return count_cell(row->reads, !table_is_open(row->reads, row->reads_unknown, row->hits));
 	case COLUMN_WRITES:
-		return count_cell(row->writes, !is_open(row->writes, row->writes_unknown, row->hits));
+		return count_cell(row->writes, !table_is_open(row->writes, row->writes_unknown, row->hits));
 	case COLUMN_WATCH:
 		return text_cell(naming->watches[row->watch]);
 	case COLUMN_FUNCTION:

@@ -288,12 +288,6 @@ void trace_watch(struct trace *trace, unsigned number, const char *text, const s
 /* --- names --------------------------------------------------------------------------------------
  */
 
-static uint64_t hash_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
-
 /* A full table: begin anew; in a ring, older hits still need it. True: there is room. */
 static bool names_room(struct trace *trace)
 {
@@ -396,22 +390,15 @@ static uint32_t loc_find(struct trace *trace, const struct hit *hit, uint64_t ad
 	return number;
 }
 
-static bool is_signal(const struct hit *hit, size_t i)
+/* The place of a frame. */
+static uint32_t frame_loc(struct trace *trace, const struct hit *hit, size_t i)
 {
-	return hit->signals[i / 64] >> i % 64 & 1;
+	bool is_behind = !hit_frame_is_exact(hit, i);
+
+	return loc_find(trace, hit, hit->frames[i] - is_behind, is_behind, hit_is_signal(hit, i));
 }
 
-/* The place of a frame: in the instruction before the saved address, unless that has not run yet, or was
- * interrupted. */
-static uint32_t frame_loc(struct trace *trace, const struct hit *hit, bool executes, size_t i)
-{
-	bool is_exact = i == 0 ? executes : is_signal(hit, i - 1) || is_signal(hit, i);
-
-	return loc_find(trace, hit, hit->frames[i] - !is_exact, !is_exact, is_signal(hit, i));
-}
-
-/* Add a path. Its first frame is left out where it is the callee of a call through a watched pointer
- * (profile_query.c). */
+/* Add a path. Its first frame is left out where the access is not its own. */
 static uint32_t path_add(
 	struct trace *trace, const struct hit *hit, struct path_key key, size_t bucket)
 {
@@ -419,8 +406,8 @@ static uint32_t path_add(
 	uint16_t skip;
 
 	for (uint16_t i = 0; i < key.n; i++)
-		locs[i] = frame_loc(trace, hit, key.executes, i);
-	skip = key.n > 1 && !key.executes && trace->tables.locs[locs[0]].is_entry;
+		locs[i] = frame_loc(trace, hit, i);
+	skip = key.n > 0 && hit_is_of_caller(trace->tables.locs[locs[0]].is_entry, key.executes, key.n);
 	number = tables_path(&trace->tables, locs + skip,
 		trace->options.with_stack ? (uint16_t)(key.n - skip) : (uint16_t)(key.n > 0),
 		key.end);
@@ -446,9 +433,7 @@ static uint32_t path_find(struct trace *trace, const struct hit *hit)
 		.executes = hit->is_at};
 	size_t b;
 
-	key.hash = hash_mix(hash_mix(0, hit->image), (uint64_t)key.end << 1 | key.executes);
-	for (uint16_t i = 0; i < key.n; i++)
-		key.hash = hash_mix(key.hash, hit->frames[i]);
+	key.hash = hit_path_hash(hit, key.n, key.end);
 	for (b = key.hash & (BUCKETS - 1); trace->path_buckets[b]; b = (b + 1) & (BUCKETS - 1)) {
 		const struct path_key *other = &trace->path_keys[trace->path_buckets[b] - 1];
 

@@ -39,6 +39,19 @@ void *mem_resize(void *old, size_t count, size_t size)
 	return memory;
 }
 
+void *mem_reach(void *array, size_t index, size_t *n, size_t size)
+{
+	size_t had = *n;
+
+	while (index >= *n)
+		*n = *n ? *n * 2 : 256;
+	if (*n == had)
+		return array;
+	array = mem_resize(array, *n, size);
+	memset((char *)array + had * size, 0, (*n - had) * size);
+	return array;
+}
+
 char *text_copy(const char *text)
 {
 	char *copy = strdup(text);

@@ -3,6 +3,7 @@
 #ifndef WATCHPROF_HIT_H
 #define WATCHPROF_HIT_H
 
+#include "watchprof/util.h"
 #include "watchprof/watch.h"
 
 #include <stdbool.h>
@@ -69,6 +70,36 @@ struct hit {
 static inline uint8_t hit_kind_of(const struct hit *hit, unsigned watch)
 {
 	return hit->kinds[watch] ? hit->kinds[watch] : hit->kind;
+}
+
+/* Is a frame a signal's? */
+static inline bool hit_is_signal(const struct hit *hit, size_t i)
+{
+	return hit->signals[i / 64] >> i % 64 & 1;
+}
+
+/* Is the address of a frame that of its instruction? Else it is behind that: a frame is in the instruction before the
+ * saved address, unless that has not run yet, or was interrupted. */
+static inline bool hit_frame_is_exact(const struct hit *hit, size_t i)
+{
+	return i == 0 ? hit->is_at : hit_is_signal(hit, i - 1) || hit_is_signal(hit, i);
+}
+
+/* Is the access that of the second frame? So it is at a call through a watched pointer: there the saved address is the
+ * callee's first instruction already (the first frame is_entry), and the caller's return address is the next one. */
+static inline bool hit_is_of_caller(bool is_entry, bool is_at, size_t n_frames)
+{
+	return is_entry && !is_at && n_frames > 1;
+}
+
+/* Of the first n frames, and how they end. */
+static inline uint64_t hit_path_hash(const struct hit *hit, size_t n, uint8_t end)
+{
+	uint64_t hash = hash_mix(hash_mix(0, hit->image), (uint64_t)end << 1 | hit->is_at);
+
+	for (size_t i = 0; i < n; i++)
+		hash = hash_mix(hash, hit->frames[i]);
+	return hash;
 }
 
 #endif

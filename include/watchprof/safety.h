@@ -47,7 +47,7 @@ int safety_back(struct safety *safety);
  * is about to be run for a thread that stands at its SIGSEGV: to be called with the registers
  * before and after it, and the len bytes (SAFETY_BYTES_MAX at most) that it makes of what is at
  * addr, before the memory is changed. Not needed where they are what is there already, or where
- * running it again gives the same. The order: sys_wait_look(), _journal_set(), the memory, the
+ * running it again gives the same. The order: waitid(2) with WNOWAIT, _journal_set(), the memory, the
  * registers, _journal_clear(), sys_wait_one(): the signal of a stop that has been waited for is
  * dropped when the tracer dies, and the thread must come to its handler. 0, -E2BIG, or -ESRCH. */
 struct user_regs_struct;

@@ -76,11 +76,6 @@ pid_t sys_wait(int *status, bool block);
  * sys_wait() looks at every tracee in turn; this costs the same however many there are. */
 pid_t sys_wait_one(pid_t tid, int *status);
 
-/* The next state change of any tracee or child as sys_wait(), but not taken: it is still to be waited for, with
- * sys_wait_one(). Until then the signal that a thread stands at is delivered to it if the tracer dies (ptrace_stop() and
- * wait_task_stopped() in the kernel); afterwards it is lost. */
-pid_t sys_wait_look(int *status, bool block);
-
 /* Wait until this tracee stops, through signals. -ESRCH: it has ended, or is no tracee; its end is left to be
  * waited for. */
 int sys_wait_stop(pid_t tid, int *status);

@@ -46,6 +46,9 @@ struct naming {
  * of so many of the hits; "-" where it is known of none. */
 char *table_bound(uint64_t count, uint64_t unknown, uint64_t hits);
 
+/* Is nothing at all known of such a count? */
+bool table_is_open(uint64_t count, uint64_t unknown, uint64_t hits);
+
 /* The text of one cell, not escaped, owned by the caller. What is not known is "-"; reads and writes are lower
  * bounds where COLUMN_UNKNOWN is not 0; share is a fraction with four digits, as in 0.6667. */
 char *table_cell(enum column_id id, const struct row *row, const struct naming *naming);

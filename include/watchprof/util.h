@@ -20,6 +20,11 @@
  * are released with free(). mem_new zeroes; mem_resize takes count * size. */
 void *mem_new(size_t count, size_t size);
 void *mem_resize(void *old, size_t count, size_t size);
+
+/* An array of *n elements that has one of this index, too: where it has not, it is made longer, with zeros. Returns the
+ * array, moved where needed. */
+void *mem_reach(void *array, size_t index, size_t *n, size_t size);
+
 char *text_copy(const char *text);
 
 /* A formatted string on the heap, owned by the caller. */
@@ -47,6 +52,13 @@ uint64_t clock_now_ns(void);
 
 /* FNV-1a over bytes, seeded with a former hash (or 0). Not for untrusted tables. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);
+
+/* A former hash (or 0) and one number more, quickly: for tables in memory, with the lowest bits as the bucket. */
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
 
 /* Write text so that it is safe on a terminal and in a tab-separated field: control
  * characters (C0, DEL, C1), backslash and bytes that are not valid UTF-8 become

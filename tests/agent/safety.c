@@ -461,6 +461,19 @@ static void stop_serve(struct tracer *tracer, pid_t tid, int status)
 	resume(tracer, tid, sig);
 }
 
+/* The next state change of any tracee, which is still to be waited for: until then the signal that a thread stands at is
+ * delivered to it if the tracer dies (ptrace_stop() and wait_task_stopped() in the kernel). 0: there is none. */
+static pid_t wait_look(int *status)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL))
+		return 0;
+	/* The event of a stop by ptrace is in it. */
+	*status = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED ? info.si_status << 8 | 0x7f : 0;
+	return info.si_pid;
+}
+
 /* Protect the page, and serve until killed, or the process has ended. */
 static void tracer_run(struct tracer *tracer, uint64_t prot)
 {
@@ -480,7 +493,7 @@ static void tracer_run(struct tracer *tracer, uint64_t prot)
 		die("the page cannot be protected");
 	tracer->prey.board->sum = 1;
 	resume(tracer, tracer->prey.tid, 0);
-	while ((tid = sys_wait_look(&status, true)) > 0) {
+	while ((tid = wait_look(&status)) > 0) {
 		if (WIFSTOPPED(status))
 			stop_serve(tracer, tid, status);
 		else if (sys_wait_one(tid, &status) == tracer->prey.pid)

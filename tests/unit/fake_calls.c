@@ -454,29 +454,6 @@ pid_t sys_wait_one(pid_t tid, int *status)
 	return 0;
 }
 
-pid_t sys_wait_look(int *status, bool block)
-{
-	size_t i;
-
-	fake_step(1000);
-	fake.n_walks++;
-	if (!is_anyone_traced())
-		return -ECHILD;
-	i = report_pick();
-	if (i == fake.n_reports && block && fake.idle) {
-		fake.idle();
-		i = report_pick();
-	}
-	if (i == fake.n_reports && block) {
-		fake.now_ns += FAKE_TICK_NS;
-		return -EINTR;
-	}
-	if (i == fake.n_reports)
-		return 0;
-	*status = fake.reports[i].status;
-	return fake.reports[i].tid;
-}
-
 int sys_wait_stop(pid_t tid, int *status)
 {
 	const struct fake_thread *t = fake_find_living(tid);

@@ -353,6 +353,23 @@ static void test_memory(void **state)
 	free(bytes);
 }
 
+static void test_reach(void **state)
+{
+	size_t n = 0;
+	uint64_t *numbers = mem_reach(NULL, 0, &n, sizeof(*numbers));
+
+	(void)state;
+	assert_true(n > 0);
+	for (size_t i = 0; i < 5000; i += 7) {
+		numbers = mem_reach(numbers, i, &n, sizeof(*numbers));
+		assert_true(i < n);
+		numbers[i] = i + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		assert_true(numbers[i] == (i < 5000 && i % 7 == 0 ? i + 1 : 0));
+	free(numbers);
+}
+
 static void test_texts(void **state)
 {
 	const char *original = "text";
@@ -466,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_die),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_reach),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_clock),
