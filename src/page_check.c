@@ -19,6 +19,8 @@ static bool has_ring(pid_t pid)
 	bool found = false;
 	DIR *dir;
 
+	/* Through a thread that lives: of a leader that has ended there are none. */
+	pid = procfs_living_thread(pid);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir))) {

@@ -61,6 +61,7 @@ static void rescue_close_all(struct tracees *tracees, const struct rescue *rescu
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		struct tracee_event event;
 		struct thread *thread;
+		bool is_over;
 		int status;
 
 		tracees_stop(tracees, 0, STOP_TIMEOUT);
@@ -68,13 +69,12 @@ static void rescue_close_all(struct tracees *tracees, const struct rescue *rescu
 		if (!thread)
 			return;
 		status = thread_status(thread);
-		rescue_open(rescue, thread_tid(thread), &status);
+		/* Where it stands it may be that it can make no call: at another stop, then. */
+		is_over = rescue_open(rescue, thread_tid(thread), &status) == 0 && rescue_is_calm(tracees, rescue) &&
+			rescue_close(rescue, thread_tid(thread), &status, false) == 0;
 		thread_status_set(thread, status);
-		if (rescue_is_calm(tracees, rescue)) {
-			rescue_close(rescue, thread_tid(thread), &status, false);
-			thread_status_set(thread, status);
+		if (is_over)
 			return;
-		}
 		tracees_go(tracees, 0);
 		tracees_next(tracees, clock_now_ns() + NS_PER_S / 1000, &event);
 		if (event.kind == TRACEE_TRAP || event.kind == TRACEE_VISIT || event.kind == TRACEE_EXEC)

@@ -53,7 +53,7 @@ bool rescue_find(pid_t pid, struct rescue *rescue)
 	struct procfs_map *maps;
 	bool is_found = false;
 
-	rescue->memory_fd = sys_memory_open(pid);
+	rescue->memory_fd = sys_memory_open(procfs_living_thread(pid));
 	if (rescue->memory_fd < 0)
 		return false;
 	maps = procfs_maps(pid, &n);

@@ -93,14 +93,19 @@ for who in worker all; do
 	[ $(((died + wrong) * 100)) -lt $((kills + 100)) ]
 	ok $? "SIGKILL of $who, $kills times: at least 99 % live, with right sums"
 done
+# SIGKILL of the worker, and the first process has done what is to be done.
+worker_kill() {
+	kill -9 "$(awk '/^TracerPid/ && $2 { print $2; exit }' /proc/"$target"/task/*/status)"
+	{ wait "$prof"; } 2>/dev/null
+}
+
 # Breakpoints are in the code: those of a watch for execution, and of the wait for libraries.
 # bereft WHAT OPTION...: SIGKILL of the worker while the target waits.
 bereft() {
 	what=$1
 	shift
 	attach "$@"
-	kill -9 "$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")"
-	{ wait "$prof"; } 2>/dev/null
+	worker_kill
 	tell "${line:-}"
 	go
 	is "SIGKILL of the worker, $what: the target lives" "$?" 0
@@ -110,6 +115,22 @@ line="a 100" bereft "obey:x" -e obey:x
 is "obey:x: it does what it does" "$(said done)" a
 target "$BIN/plugins" wait "open:$BIN/plugin.so" write:3
 line='' bereft "--pending" --pending -e nowhere:w
+# Of a process whose first thread has ended there is nothing below its own number in /proc.
+target "$BIN/leader"
+until_true has_line "/proc/$target/task/$target/status" '^State:.*Z'
+other=$(ls "/proc/$target/task" | grep -vx "$target")
+ours() {
+	echo "$(grep -c 'r-xp 00000000 00:00 0 *$' "/proc/$target/task/$other/maps") $(ls "/proc/$target/task" | wc -l)"
+}
+before=$(ours)
+attach -e v:w
+is "the first thread has ended: a mapping and a thread of ours are there" "$(ours)" "1 3"
+worker_kill
+is "the first thread has ended, SIGKILL of the worker: they are gone" "$(ours)" "$before"
+tell a
+heard '^wrote 100'
+go
+is "the first thread has ended, SIGKILL of the worker: the target lives" "$?" 7
 until_true nothing_left_over
 ok $? "no process of watchprof is left"
 done_testing
