@@ -565,16 +565,19 @@ static void child_settle(struct engine *engine, struct process *child, struct th
 	int stop = thread_status(thread);
 	pid_t tid = thread_tid(thread);
 	struct user_regs_struct regs;
+	bool is_watched = true;
 
 	if (sys_regs_get(tid, &regs))
 		regs.fs_base = 0;
 	if (space_pid(child->space) != child->pid)
 		space_lend(child->pid, tid, &stop);
 	else if (child->is_counted)
-		space_adopt(child->space, tid, &stop, regs.fs_base);
+		is_watched = space_adopt(child->space, tid, &stop, regs.fs_base) == 0;
 	else
 		space_leave_child(child->space, tid, &stop);
 	thread_status_set(thread, stop);
+	if (!is_watched && sys_regs_get(tid, &regs) == 0)
+		engine->counts.threads_unarmed++; /* it has not ended */
 	if (space_pid(child->space) == child->pid)
 		page_rseq_inherit(engine, child, thread, regs.fs_base);
 	if (child->is_counted)

@@ -2,6 +2,8 @@
  * comes of it is the same unwatched. It says "at ADDRESS" of the variable and "ready"; after a line
  * it does so, and says "result NUMBER". */
 #include "handshake.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -159,6 +162,27 @@ static long try_heap(void)
 			return -1;
 	}
 	return sum;
+}
+
+/* A filter of calls, which lets all pass; a child has it, too. */
+static long try_filtered(void)
+{
+	struct sock_filter pass = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct sock_fprog filter = {1, &pass};
+	int status = 0;
+	pid_t pid;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return -1;
+	add_one(v);
+	pid = fork();
+	if (pid == 0) {
+		add_one(v);
+		_exit((int)*v);
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status) * 1000 + *v;
 }
 
 /* What lies there could be run, but the program may not. */
@@ -478,6 +502,7 @@ static const struct trial {
 	{"madvise", try_madvise},
 	{"brk", try_brk},
 	{"heap", try_heap},
+	{"filtered", try_filtered},
 	{"code", try_code},
 	{"data", try_data},
 	{"exit", try_exit},

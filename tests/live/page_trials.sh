@@ -39,6 +39,15 @@ trial stops 5000
 trial timer 5000
 trial steps -
 
+# A child that cannot be watched: it does what it does, and the report tells.
+target "$BIN/page_trials" filtered
+attach -f -e "$(said at)/8:w"
+go
+is "a child with a filter of calls: as it is unwatched" "$? $(said result)" "0 2001"
+wait "$prof"
+is "a child with a filter of calls: it is told" "$(field "$tmp/report" hits) $(field "$tmp/report" threads_unarmed) $(field "$tmp/report" complete)" \
+	"1 1 no"
+
 # What is code now is the program's, when the breakpoint goes.
 target "$BIN/page_trials" code
 attach -e "$(said at)/1:x" --control="$tmp/socket"
