@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -183,6 +184,28 @@ static long try_filtered(void)
 	}
 	waitpid(pid, &status, 0);
 	return WEXITSTATUS(status) * 1000 + *v;
+}
+
+/* Calls about mappings elsewhere that have something beside v. */
+static long try_beside(void)
+{
+	void *const pages[] = {memory};
+	int *status = (int *)(uintptr_t)(v + 2);
+	struct iovec *vector = (struct iovec *)(uintptr_t)(v + 4);
+	long sum = 0;
+	int self;
+
+	*memory = 1;
+	for (int i = 0; i < 20; i++) {
+		*status = -1;
+		sum += syscall(SYS_move_pages, 0, 1UL, pages, NULL, status, 0) * 1000 + *status;
+		add_one(v);
+	}
+	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	*vector = (struct iovec){memory, PAGE};
+	for (int i = 0; i < 20; i++)
+		sum += syscall(SYS_process_madvise, self, vector, 1UL, MADV_COLD, 0);
+	return sum;
 }
 
 /* What lies there could be run, but the program may not. */
@@ -503,6 +526,7 @@ static const struct trial {
 	{"brk", try_brk},
 	{"heap", try_heap},
 	{"filtered", try_filtered},
+	{"beside", try_beside},
 	{"code", try_code},
 	{"data", try_data},
 	{"exit", try_exit},

@@ -24,6 +24,7 @@ trial mremap 50
 trial madvise 50
 trial brk 5000
 trial heap 20
+trial beside 20
 trial data 0
 trial data 0 paused
 trial exit -
