@@ -76,17 +76,18 @@ static void page_thread_free(struct engine *engine, struct page_thread *own)
 static void page_threads_sweep(struct engine *engine, pid_t pid)
 {
 	struct page_thread *own, *next;
-	struct thread *thread;
+	struct thread *thread = NULL;
 
+	LIST_FOREACH (own, &engine->threads, all)
+		own->is_traced = false;
+	while ((thread = tracees_first(engine->tracees, thread))) {
+		own = thread_mark(thread)->own;
+		if (own)
+			own->is_traced = true;
+	}
 	for (own = LIST_FIRST(&engine->threads); own; own = next) {
 		next = LIST_NEXT(own, all);
-		if (pid && own->pid != pid)
-			continue;
-		for (thread = tracees_first(engine->tracees, NULL); thread; thread = tracees_first(engine->tracees, thread)) {
-			if (thread_mark(thread)->own == own)
-				break;
-		}
-		if (!thread)
+		if (!own->is_traced && (!pid || own->pid == pid))
 			page_thread_free(engine, own);
 	}
 }

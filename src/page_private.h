@@ -33,6 +33,7 @@ struct process {
 /* What is noted of a thread. */
 struct page_thread {
 	pid_t tid, pid;
+	bool is_traced; /* for a moment: so it was seen */
 	struct space *space; /* where pages are open for its call; NULL: they are not */
 	uint64_t opened_ns;
 	bool is_in_call;

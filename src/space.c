@@ -432,13 +432,15 @@ int space_rseq_restore(const struct space *space, pid_t tid, int *status, const 
 /* Pages that are open again: an access may have run into one just before. */
 static void former_note(struct space *space, const struct page *pages, size_t n)
 {
+	const size_t n_known = space->n_former;
+
+	space->former = mem_resize(space->former, n_known + n + 1, sizeof(*space->former));
 	for (size_t i = 0; i < n; i++) {
-		if (page_find(space->former, space->n_former, pages[i].addr))
-			continue;
-		space->former = mem_resize(space->former, space->n_former + 1, sizeof(*space->former));
-		space->former[space->n_former++] = pages[i];
-		qsort(space->former, space->n_former, sizeof(*space->former), page_compare);
+		if (!page_find(space->former, n_known, pages[i].addr))
+			space->former[space->n_former++] = pages[i];
 	}
+	if (space->n_former > n_known)
+		qsort(space->former, space->n_former, sizeof(*space->former), page_compare);
 }
 
 bool space_was_shut(const struct space *space, uint64_t addr, bool is_code)
