@@ -140,7 +140,7 @@ if "$BIN/noptrace" EPERM true 2>/dev/null; then
 	# Where only the debug registers are missing, pages do.
 	"$BIN/noptrace" POKE "$WATCHPROF" --engine=auto --report=tsv -o "$tmp/report" -e counter:w -- "$BIN/two" >"$tmp/prof.out" 2>"$tmp/prof.err" 9>&-
 	is "no debug registers: counted by pages" "$? $(field "$tmp/report" engine) $(rows "$tmp/report" counter:w | tr '\n' ' ')" "0 page 1000 f 500 g "
-	matches "no debug registers: one line tells" "$(cat "$tmp/prof.err")" "watchprof: debug registers do not fire here: the page engine is used*"
+	matches "no debug registers: one line tells" "$(cat "$tmp/prof.err")" "watchprof: warning: debug registers do not fire here: the page engine is used*"
 else
 	skip "a sandbox without ptrace" "this kernel has no seccomp filters"
 fi
