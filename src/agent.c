@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -273,6 +274,22 @@ static int agent_bear(struct agent *agent, pid_t tid, int *status, struct err *e
 	return 0;
 }
 
+/* A place below where the kernel puts mappings (mmap_base() in arch/x86/mm/mmap.c: a terabyte and the stack's gap below the
+ * end), so that the libraries of a program that has just begun come to lie where they do without us; within what
+ * sanitizers call memory of the program. Nobody is to know where there is a `syscall`. */
+#define PLACE_FIRST 0x7ea000000000ULL
+#define PLACE_PAGES (1UL << 24)
+#define PLACE_PAGE  4096
+
+static uint64_t place_choose(void)
+{
+	uint32_t chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
+		chance = 0;
+	return PLACE_FIRST + (chance % PLACE_PAGES) * PLACE_PAGE;
+}
+
 /* The agent's first calls. The code is written while its page is writable, then made executable:
  * never both. */
 static int scratch_make(struct agent *agent, struct err *err)
@@ -281,7 +298,7 @@ static int scratch_make(struct agent *agent, struct err *err)
 	size_t code_len = (size_t)(agent_code_end - agent_code);
 	int64_t result = 0;
 	int failure = agent_call(agent, SYS_mmap,
-		(const uint64_t[6]){0, agent->size, PROT_READ | PROT_WRITE,
+		(const uint64_t[6]){place_choose(), agent->size, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX},
 		&result);
 
