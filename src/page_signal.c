@@ -63,13 +63,20 @@ static bool is_caught(const struct procfs_status *status, int sig)
 	return status->caught >> (sig - 1) & 1;
 }
 
+/* The first process of a namespace of process ids has no signals but those that it has a handler for: what is sent to it has no
+ * effect (pid_namespaces(7)). */
+static bool is_first(const struct procfs_status *status)
+{
+	return status->inner_tgid == 1;
+}
+
 /* Does it end the process? Manual page signal(7). */
 static bool is_fatal(const struct procfs_status *status, int sig)
 {
 	static const uint64_t others = BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
 		BIT(SIGURG) | BIT(SIGWINCH);
 
-	return !((status->caught | status->ignored | others) >> (sig - 1) & 1);
+	return !is_first(status) && !((status->caught | status->ignored | others) >> (sig - 1) & 1);
 }
 
 static bool has_ended(pid_t tid)
@@ -94,14 +101,16 @@ static void signal_end(struct engine *engine, struct process *process, const str
 }
 
 /* A signal that no handler takes. Of its own disposition of SIGSEGV (is_aside) ours takes the place again where nothing comes of the
- * signal: it is ignored, and somebody has sent it. One that the kernel raises ends the process all the same (force_sig()). */
+ * signal: it is ignored, or the process the first one, and somebody has sent it. One that the kernel raises for a fault ends a
+ * process that ignores it all the same (force_sig()). */
 static void signal_pass(struct engine *engine, struct space *space, const struct tracee_event *event,
 	const struct procfs_status *status, bool is_aside)
 {
 	int sig = event->sig;
 	siginfo_t info;
 
-	if (is_aside && (status->ignored & SEGV_BIT) && sys_siginfo_get(event->tid, &info) == 0 && info.si_code <= 0) {
+	if (is_aside && (is_first(status) || (status->ignored & SEGV_BIT)) && sys_siginfo_get(event->tid, &info) == 0 &&
+		info.si_code <= 0) {
 		space_back(space);
 		sig = 0;
 	}

@@ -314,6 +314,29 @@ static long try_killed(void)
 	return -1;
 }
 
+/* The first process of a namespace has no signals but those that it has a handler for (pid_namespaces(7)). */
+static long try_first(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 20; i++) {
+			add_one(v);
+			if (i % 10 == 9) {
+				kill(getpid(), SIGUSR1);
+				kill(getpid(), SIGSEGV);
+			}
+		}
+		_exit((int)*v);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
 /* Without a word to the other threads: there is none. */
 static long try_last(void)
 {
@@ -533,6 +556,7 @@ static const struct trial {
 	{"exec", try_exec},
 	{"leader", try_leader},
 	{"killed", try_killed},
+	{"first", try_first},
 	{"last", try_last},
 	{"crowd", try_crowd},
 	{"vforks", try_vforks},

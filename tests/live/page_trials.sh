@@ -49,6 +49,17 @@ wait "$prof"
 is "a child with a filter of calls: it is told" "$(field "$tmp/report" hits) $(field "$tmp/report" threads_unarmed) $(field "$tmp/report" complete)" \
 	"1 1 no"
 
+if unshare -p -f true 2>/dev/null; then
+	target "$BIN/page_trials" first
+	attach -f -e "$(said at)/8:w"
+	go
+	is "the first process of a namespace: as it is unwatched" "$? $(said result)" "0 $((20 << 8))"
+	wait "$prof"
+	is "the first process of a namespace: hits" "$(field "$tmp/report" hits)" 20
+else
+	skip "the first process of a namespace" "there can be none"
+fi
+
 # What is code now is the program's, when the breakpoint goes.
 target "$BIN/page_trials" code
 attach -e "$(said at)/1:x" --control="$tmp/socket"
