@@ -39,8 +39,8 @@ static int probe_count(pid_t child, int go, const volatile uint64_t *dummy, stru
 	enum engine_event event = ENGINE_HIT;
 	int hits = -1;
 
-	if (engine && engine_page.arm(engine, child, &arming, err) == 0 && write(go, "", 1) == 1)
-		hits = 0;
+	if (engine && engine_page.arm(engine, child, &arming, err) == 0)
+		hits = write(go, "", 1) == 1 ? 0 : err_set(err, "self-test: its process has ended: %s", strerror(errno));
 	while (hits >= 0 && event != ENGINE_END && event != ENGINE_EXITED && clock_now_ns() < deadline) {
 		event = engine_page.next(engine, note, clock_now_ns() + NS_PER_S / 10);
 		hits += event == ENGINE_HIT;
@@ -54,12 +54,13 @@ int page_probe(struct err *err)
 {
 	volatile uint64_t *dummy =
 		mmap(NULL, sizeof(*dummy), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int go[2], hits, status;
+	int go[2], hits, status, failure;
 	pid_t child;
 
 	if (dummy == MAP_FAILED || pipe(go))
 		return err_set(err, "self-test: no memory or no pipe: %s", strerror(errno));
 	child = fork();
+	failure = errno;
 	if (child == 0) {
 		close(go[1]);
 		probe_child(go[0], dummy);
@@ -71,7 +72,7 @@ int page_probe(struct err *err)
 	close(go[1]);
 	munmap((void *)dummy, sizeof(*dummy));
 	if (child < 0)
-		return err_set(err, "self-test: no process: %s", strerror(errno));
+		return err_set(err, "self-test: no process: %s", strerror(failure));
 	sys_kill(child, SIGKILL);
 	while (sys_wait(&status, true) >= 0)
 		;
