@@ -1,5 +1,5 @@
 /* dr_probe.c owns the self-test of debug registers: some hypervisors accept every write to them
- * and never fire (facts.md section 1), which nothing but a try can tell. It touches only a
+ * and never fire, which nothing but a try can tell. It touches only a
  * child of its own. */
 #include "watchprof/dr_probe.h"
 

@@ -31,7 +31,7 @@ static void thread_release(struct engine *engine, struct thread *thread)
 
 	if (mark->generation)
 		sys_debugreg_get(thread_tid(thread), 6, &dr6);
-	/* A new one shows its parent's DR7 (facts.md section 2). */
+	/* A new one shows its parent's DR7 (tests/vm/contract_life.c). */
 	if (mark->generation || thread_is_fresh(thread))
 		registers_write(thread_tid(thread), &(struct dr_image){0});
 	has_hit = (dr6 & DR6_SLOT_BITS) || mark->noted_dr6;

@@ -1,6 +1,6 @@
 /* engine_dr.c owns the debug registers of all traced threads. It catches accesses by
  * hardware breakpoints set through ptrace, and never reads a register back to decide what is
- * armed: a new thread's DR7 shows its parent's value and is a lie (facts.md section 2). */
+ * armed: a new thread's DR7 shows its parent's value and is a lie (tests/vm/contract_life.c). */
 #include "dr_private.h"
 
 #include "watchprof/access.h"
@@ -373,7 +373,7 @@ struct trap {
 	struct user_regs_struct regs;
 };
 
-/* Of a trap, the kernel gives the instruction pointer as the address (facts.md). */
+/* Of a trap, the kernel gives the instruction pointer as the address (tests/vm/contract_hits.c). */
 static bool trap_regs(struct trap *trap, pid_t tid, enum known_regs needed)
 {
 	if (trap->known < needed && sys_regs_get(tid, &trap->regs) == 0)

@@ -1,6 +1,6 @@
 /* engine_page.c is the door of the page engine, for machines where debug registers never fire: the pages of the watched
  * variables are shut, and each access to them is a fault of the thread that makes it. It owns which processes there are, and the
- * order in which things begin and end. Design and measurements: pageengine.md. */
+ * order in which things begin and end. */
 #include "page_private.h"
 
 #include "watchprof/agent.h"
@@ -418,7 +418,7 @@ bool page_trap(const struct process *process, pid_t tid, struct user_regs_struct
 {
 	siginfo_t info;
 
-	/* si_code SI_KERNEL: int3 (facts.md section 2). */
+	/* si_code SI_KERNEL: int3 (do_int3() in the kernel). */
 	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, regs))
 		return false;
 	*watches = space_breakpoint(process->space, regs->rip - 1);

@@ -99,7 +99,7 @@ bool rescue_trap_undo(const struct rescue *rescue, pid_t tid)
 	struct user_regs_struct regs;
 	siginfo_t info;
 
-	/* si_code SI_KERNEL: int3 (facts.md section 2). */
+	/* si_code SI_KERNEL: int3 (do_int3() in the kernel). */
 	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, &regs))
 		return false;
 	for (size_t i = 0; i < rescue->n_breakpoints; i++) {

@@ -1,7 +1,7 @@
 /* tracee.c owns every thread's tracing state and the order in which stops are served.
  * It never looks at a debug register and never decides what a trap means.
  *
- * Rules that it relies on (manual page of ptrace, facts.md section 2): a seized thread's status
+ * Rules that it relies on (manual page of ptrace, tests/vm/contract_life.c): a seized thread's status
  * word tells its stop apart; any stop satisfies a pending PTRACE_INTERRUPT; a leader's end is
  * reported after those of all its threads; exec is reported under the leader's id. */
 #include "tracee_private.h"

@@ -1,6 +1,6 @@
 /* trap_mask: SIGTRAP in a thread's signal mask. The kernel forces the signal of a hit upon
  * the thread: where it is blocked, the kernel unblocks it and takes away the program's handler
- * (force_sig; facts.md section 2). The mask can be put back from outside, the handler cannot. */
+ * (force_sig() in the kernel; tests/vm/contract_life.c). The mask can be put back from outside, the handler cannot. */
 #ifndef WATCHPROF_TRAP_MASK_H
 #define WATCHPROF_TRAP_MASK_H
 

@@ -3,7 +3,7 @@
  * requests fail, and looks at what was asked of each thread. Time is its own, too: it moves
  * by one tick whenever a wait finds nothing, so that no test ever waits.
  *
- * What it knows of the kernel is facts.md section 2 and origins.md section 1. */
+ * What it knows of the kernel is what tests/vm/contract*.c pin. */
 #ifndef WATCHPROF_FAKE_SYS_H
 #define WATCHPROF_FAKE_SYS_H
 
