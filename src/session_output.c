@@ -48,23 +48,32 @@ static void signals_kill(bool on)
 	sigprocmask(on ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
-int session_reports_save(struct session *session, const struct report *report, struct err *err)
+/* Those for a reader, or the others. */
+static int outputs_save(const struct options *options, bool for_reader, const struct report *report, struct err *err)
 {
-	const struct options *options = session->options;
 	struct err further;
 	int result = 0;
 
-	session_take_signals(session); /* those that came with the end are no wish to end this as well */
 	for (size_t i = 0; i < options->n_outputs; i++) {
 		const struct report_output *output = &options->outputs[i];
-		bool may_wait = has_reader(output->path);
 
-		if (may_wait)
-			signals_kill(true);
-		if (report_save(output->path, output->format, report, result ? &further : err))
+		if (has_reader(output->path) == for_reader &&
+			report_save(output->path, output->format, report, result ? &further : err))
 			result = -1;
-		if (may_wait)
-			signals_kill(false);
 	}
+	return result;
+}
+
+int session_reports_save(struct session *session, const struct report *report, struct err *err)
+{
+	struct err further;
+	int result;
+
+	session_take_signals(session); /* those that came with the end are no wish to end this as well */
+	result = outputs_save(session->options, false, report, err);
+	signals_kill(true);
+	if (outputs_save(session->options, true, report, result ? &further : err))
+		result = -1;
+	signals_kill(false);
 	return result;
 }

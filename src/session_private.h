@@ -328,7 +328,8 @@ void session_writer_tick(struct session *session);
 void session_writer_wait(struct session *session);
 
 /* Before the run: can the reports be written? After it: write them. That one fails does not keep the others from being
- * written; the first failure is told. A signal that ends a run ends the program where nobody reads a report. */
+ * written; the first failure is told. A signal that ends a run ends the program where nobody reads a report; files
+ * are written before that. */
 int session_reports_check(const struct options *options, struct err *err);
 int session_reports_save(struct session *session, const struct report *report, struct err *err);
 
