@@ -480,7 +480,11 @@ HIT_PATH static bool segv_take(struct engine *engine, struct process *process, c
 	bool is_foreign = true, is_hit = false;
 	siginfo_t info;
 
-	if (sys_siginfo_get(event->tid, &info) == 0 && info.si_code == SEGV_ACCERR) {
+	if (sys_siginfo_get(event->tid, &info))
+		info.si_code = 0;
+	if (info.si_code == SI_KERNEL && space_is_watched(process->space))
+		is_foreign = !page_vsyscall_take(engine, process, event);
+	if (info.si_code == SEGV_ACCERR) {
 		uint64_t addr = (uint64_t)(uintptr_t)info.si_addr;
 
 		if (space_is_near(process->space, addr, 1)) {

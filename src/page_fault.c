@@ -17,6 +17,10 @@
 #define FLAG_TF 0x100ULL
 #define FLAG_RF 0x10000ULL
 
+/* Documentation/arch/x86/x86_64/mm.rst in the kernel */
+#define VSYSCALL      0xffffffffff600000ULL
+#define VSYSCALL_SIZE 0x1000
+
 #define BIT(sig) (1ULL << ((sig) - 1))
 /* Signals that an instruction raises: blocked, they would lose their handlers (force_sig() in the kernel). */
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
@@ -387,6 +391,24 @@ HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, co
 	engine->counts.neighbours += times == 0;
 	engine->repeats = times ? times - 1 : 0;
 	return times > 0;
+}
+
+bool page_vsyscall_take(struct engine *engine, struct process *process, const struct tracee_event *event)
+{
+	struct page_thread *own = page_thread(engine, event->thread);
+	struct fault fault;
+	bool was_tried = own->is_vsyscall_tried;
+
+	own->is_vsyscall_tried = false;
+	fault_begin(&fault, process->space, event->tid);
+	if (was_tried || sys_regs_get(event->tid, &fault.regs) || fault.regs.rip / VSYSCALL_SIZE * VSYSCALL_SIZE != VSYSCALL)
+		return false;
+	own->is_vsyscall_tried = true;
+	engine->counts.stepped++;
+	fault.is_stepped = fault_step(engine, &fault, event->thread);
+	own->is_vsyscall_tried = !fault.is_stepped;
+	fault_end(engine, process, &fault, event);
+	return true;
 }
 
 void page_execute_take(struct engine *engine, struct process *process, const struct tracee_event *event,

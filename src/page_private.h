@@ -38,6 +38,7 @@ struct page_thread {
 	uint64_t opened_ns;
 	bool is_in_call;
 	bool is_stepped;      /* with nearly all signals blocked */
+	bool is_vsyscall_tried; /* with pages open */
 	uint64_t mask;	      /* and that is its own mask meanwhile */
 	bool is_segv_blocked; /* it wants SIGSEGV blocked, which it cannot be while pages are shut */
 	uint64_t nr, args[CALL_ARGUMENTS]; /* of the call that it is in */
@@ -88,6 +89,10 @@ void space_threads_go(struct engine *engine, const struct space *space);
  * a hit to be reported. *is_foreign: it is the program's own fault. */
 bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
 	bool *is_foreign);
+
+/* A SIGSEGV by the kernel of a held thread: of a call by the vsyscall page, which the kernel makes itself, and not into a shut
+ * page (emulate_vsyscall() in the kernel)? Then it is made once more while pages are open. False: it is the program's own. */
+bool page_vsyscall_take(struct engine *engine, struct process *process, const struct tracee_event *event);
 
 /* A system call begins or ends. */
 void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event);

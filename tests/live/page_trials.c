@@ -537,6 +537,27 @@ static long try_gateexit(void)
 	return -1;
 }
 
+/* time(2) by the vsyscall page, where there is one: the kernel makes that call itself, at an address for code only. */
+static long try_vsyscall(void)
+{
+	time_t (*volatile old_time)(time_t *) = (time_t(*)(time_t *))0xffffffffff600400;
+	time_t *when = (time_t *)(v + 1);
+	volatile long n_right = 0, n_faults = 0;
+
+	signal(SIGSEGV, on_no_gate);
+	for (volatile int i = 0; i < 50; i++) {
+		add_one(v);
+		if (sigsetjmp(no_gate, 1))
+			continue; /* there is none */
+		n_right += old_time(when) == *when && *when > 1000000;
+		if (sigsetjmp(no_gate, 1))
+			n_faults++;
+		else
+			old_time((time_t *)PAGE); /* nothing is there */
+	}
+	return (n_right * 100 + n_faults) * 1000 + *v;
+}
+
 static const struct trial {
 	const char *name;
 	long (*run)(void);
@@ -565,6 +586,7 @@ static const struct trial {
 	{"timer", try_timer},
 	{"steps", try_steps},
 	{"gate", try_gate},
+	{"vsyscall", try_vsyscall},
 	{"gateexit", try_gateexit},
 };
 

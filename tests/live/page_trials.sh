@@ -70,5 +70,6 @@ go
 is "code that is made where a breakpoint is" "$? $(said result)" "0 7"
 wait "$prof"
 trial gate 50
+trial vsyscall 50
 trial gateexit 1
 done_testing
