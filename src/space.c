@@ -549,6 +549,9 @@ static int pages_set(struct space *space, pid_t tid, int *status, const struct a
 	/* It may end meanwhile: the next wait tells. */
 	if (!result || result == -ESRCH)
 		return 0;
+	if (result == -E2BIG)
+		return err_set(err, "process %d: what is watched lies in more than %d separate runs of pages, which the page engine cannot "
+			"shut all: watch less, or thread-local variables of fewer threads", space->pid, SAFETY_RANGES_MAX);
 	return err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result));
 }
 

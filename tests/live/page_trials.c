@@ -208,6 +208,21 @@ static long try_beside(void)
 	return sum;
 }
 
+/* Pages in turn with one protection and another. */
+#define STRIPES 1280L
+static long try_striped(void)
+{
+	return *v;
+}
+
+static void striped_make(void)
+{
+	memory = mmap(NULL, STRIPES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (long i = 0; i < STRIPES; i += 2)
+		mprotect(memory + i * PAGE, PAGE, PROT_READ);
+	v = (volatile long *)(uintptr_t)memory;
+}
+
 /* What lies there could be run, but the program may not. */
 static sigjmp_buf back;
 
@@ -571,6 +586,7 @@ static const struct trial {
 	{"heap", try_heap},
 	{"filtered", try_filtered},
 	{"beside", try_beside},
+	{"striped", try_striped},
 	{"code", try_code},
 	{"data", try_data},
 	{"exit", try_exit},
@@ -594,6 +610,8 @@ int main(int argc, char **argv)
 {
 	memory = mmap(NULL, 3L * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	v = (volatile long *)(uintptr_t)(memory + PAGE + 128);
+	if (argc > 1 && strcmp(argv[1], "striped") == 0)
+		striped_make();
 	if (argc > 1 && strcmp(argv[1], "heap") == 0)
 		v = (volatile long *)((uintptr_t)sbrk(HEAP) + HEAP / 2);
 	for (size_t i = 0; argc > 1 && i < sizeof(trials) / sizeof(trials[0]); i++) {

@@ -60,6 +60,26 @@ else
 	skip "the first process of a namespace" "there can be none"
 fi
 
+# As many separate runs of pages as there is room for, and more.
+# stripes N: options for N watches of 256 pages each.
+stripes() {
+	for i in $(seq 0 $(($1 - 1))); do
+		printf -- '-e 0x%x/1048576:w\n' $(($(said at) + (i << 20)))
+	done
+}
+target "$BIN/page_trials" striped
+# shellcheck disable=SC2046
+attach $(stripes 4)
+leave
+is "1024 runs of pages" "$? $(field "$tmp/report" complete)" "0 yes"
+# shellcheck disable=SC2046
+launch -p "$target" $(stripes 5)
+is "more runs of pages: status" "$status" 125
+matches "more runs of pages: it says so" "$message" \
+	"watchprof: process $target: what is watched lies in more than 1024 separate runs of pages, *"
+go
+is "more runs of pages: the target lives" "$? $(said result)" "0 0"
+
 # What is code now is the program's, when the breakpoint goes.
 target "$BIN/page_trials" code
 attach -e "$(said at)/1:x" --control="$tmp/socket"
