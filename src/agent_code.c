@@ -2,8 +2,8 @@
  * needs no library and no stack but for signals, and knows nothing but its table, in the page behind its own.
  *
  * The handler: a thread whose tracer has died runs into a page that was protected for watching. All protections of
- * the table are restored, and the access is made again, unless the tracer had made it for the thread and died before the thread
- * was told (struct safety_journal). An access that the program itself has forbidden, or one
+ * the table are restored, and the access is made again: for the second time where the tracer had made it for the thread and died
+ * before the thread was told, a moment of some microseconds. An access that the program itself has forbidden, or one
  * elsewhere, is the program's affair: its own disposition is restored, and what has faulted faults again; a signal that somebody
  * sent is sent again. Returning to the kernel's frame restores all registers, so none need be saved. */
 #include "watchprof/agent_code.h"
@@ -15,19 +15,11 @@
 
 /* What the code below has as numbers. */
 #define OFFSET(field) offsetof(struct safety_table, field)
-_Static_assert(OFFSET(which) == 0 && OFFSET(wanted) == 8 && OFFSET(lock) == 88 &&
-		       OFFSET(lists) == 344,
-	"the table of the code");
-_Static_assert(OFFSET(journal.state) == 96 && OFFSET(journal.rip) == 104 && OFFSET(journal.rsp) == 112 &&
-		       OFFSET(journal.addr) == 120 && OFFSET(journal.len) == 128 && OFFSET(journal.bytes) == 136 &&
-		       OFFSET(journal.registers) == 200 && SAFETY_OPEN == 1 && SAFETY_DONE == 2,
-	"its journal");
+_Static_assert(OFFSET(which) == 0 && OFFSET(wanted) == 8 && OFFSET(lists) == 88, "the table of the code");
 _Static_assert(sizeof(struct safety_list) == 24584 && sizeof(struct safety_range) == 24, "its lists");
 _Static_assert(offsetof(siginfo_t, si_code) == 8 && offsetof(siginfo_t, si_addr) == 16 && SEGV_ACCERR == 2, "siginfo");
 _Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) + 8UL * REG_ERR == 192, "the error code of a page fault");
-_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) == 40 && REG_RSP == 15 && REG_RIP == 16 && REG_EFL == 17,
-	"the registers of a signal's frame");
-_Static_assert(SYS_mprotect == 10 && SYS_rt_sigaction == 13 && SYS_rt_sigreturn == 15 && SYS_sched_yield == 24 && SYS_getpid == 39 &&
+_Static_assert(SYS_mprotect == 10 && SYS_rt_sigaction == 13 && SYS_rt_sigreturn == 15 && SYS_getpid == 39 &&
 		       SYS_exit == 60 && SYS_gettid == 186 && SYS_rt_tgsigqueueinfo == 297 && SIGSEGV == 11,
 	"calls");
 _Static_assert(PROT_READ == 1 && PROT_WRITE == 2 && PROT_EXEC == 4, "protections");
@@ -57,54 +49,26 @@ __asm__(".pushsection .rodata\n"
 	"	mov (%rbx), %rax\n"
 	"	and $1, %eax\n"
 	"	imul $24584, %rax, %rax\n"
-	"	lea 352(%rbx,%rax), %rbx\n"
+	"	lea 96(%rbx,%rax), %rbx\n"
 	"	mov -8(%rbx), %r14\n"
 	"	jmp *%r15\n"
 
-	/* .Lopen_all: all protections as the program has them. Returns (%r15). Keeps r8, r12, r13, rbp. One thread at a time: while
-	 * nobody else opens the page, it can be looked whether memory is as the journal has it. */
+	/* .Lopen_all: all protections as the program has them. Returns (%r15). Keeps r8, r12, r13, rbp. Several threads may do so at
+	 * a time. */
 	".Lopen_all:\n"
 	"	mov %r15, %r9\n"
-	"	lea .Ltable(%rip), %rbx\n"
-	"1:	mov $1, %eax\n"
-	"	xchg %eax, 88(%rbx)\n"
-	"	test %eax, %eax\n"
-	"	jz 2f\n"
-	"	mov $24, %eax\n" /* sched_yield */
-	"	syscall\n"
-	"	jmp 1b\n"
-	"2:	cmpq $1, 96(%rbx)\n"
-	"	jne 4f\n"
-	"	movq $0, 96(%rbx)\n"
-	"	mov 120(%rbx), %rdi\n"
-	"	mov 128(%rbx), %rsi\n"
-	"	add %rdi, %rsi\n"
-	"	and $-4096, %rdi\n"
-	"	sub %rdi, %rsi\n"
-	"	mov $1, %edx\n"
-	"	mov $10, %eax\n" /* mprotect: readable */
-	"	syscall\n"
-	"	test %eax, %eax\n"
-	"	jnz 4f\n"
-	"	mov 120(%rbx), %rdi\n"
-	"	mov 128(%rbx), %rcx\n"
-	"	lea 136(%rbx), %rsi\n"
-	"	repe cmpsb\n"
-	"	jne 4f\n"
-	"	movq $2, 96(%rbx)\n"
-	"4:	lea 5f(%rip), %r15\n"
+	"	lea 1f(%rip), %r15\n"
 	"	jmp .Llist_find\n"
-	"5:	sub $1, %r14\n"
-	"	jb 6f\n"
+	"1:	sub $1, %r14\n"
+	"	jb 2f\n"
 	"	mov (%rbx), %rdi\n"
 	"	mov 8(%rbx), %rsi\n"
 	"	mov 16(%rbx), %rdx\n"
 	"	mov $10, %eax\n" /* mprotect */
 	"	syscall\n"
 	"	add $24, %rbx\n"
-	"	jmp 5b\n"
-	"6:	lea .Ltable(%rip), %rbx\n"
-	"	movq $0, 88(%rbx)\n"
+	"	jmp 1b\n"
+	"2:	lea .Ltable(%rip), %rbx\n"
 	"	jmp *%r9\n"
 
 	/* handler(rdi: signal, rsi: siginfo, rdx: context) */
@@ -145,21 +109,7 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	"	test %eax, %eax\n"
 	"	jnz .Lforeign\n" /* or it would fault for ever */
-	/* Has the instruction been run for this thread? */
-	"	cmpq $2, 96(%rbx)\n"
-	"	jne 6f\n"
-	"	mov 168(%r13), %rax\n" /* rip */
-	"	cmp 104(%rbx), %rax\n"
-	"	jne 6f\n"
-	"	mov 160(%r13), %rax\n" /* rsp */
-	"	cmp 112(%rbx), %rax\n"
-	"	jne 6f\n"
-	"	movq $0, 96(%rbx)\n"
-	"	lea 200(%rbx), %rsi\n"
-	"	lea 40(%r13), %rdi\n"
-	"	mov $18, %ecx\n"
-	"	rep movsq\n"
-	"6:	ret\n"
+	"	ret\n"
 
 	".Lforeign:\n"
 	"	lea 1f(%rip), %r15\n"

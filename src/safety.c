@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 
 #define KERNEL_RESTORER 0x04000000 /* SA_RESTORER of the kernel, which libc hides */
 #define KERNEL_SIGSET   8          /* bytes of its signal sets */
@@ -180,31 +179,4 @@ int safety_aside(struct safety *safety)
 int safety_back(struct safety *safety)
 {
 	return --safety->n_aside ? 0 : action_install(safety);
-}
-
-int safety_journal_set(struct safety *safety, const struct user_regs_struct *before,
-	const struct user_regs_struct *after, uint64_t addr, const void *bytes, size_t len)
-{
-	struct safety_journal journal = {
-		.state = SAFETY_OPEN,
-		.rip = before->rip,
-		.rsp = before->rsp,
-		.addr = addr,
-		.len = len,
-		.registers = {after->r8, after->r9, after->r10, after->r11, after->r12, after->r13,
-			after->r14, after->r15, after->rdi, after->rsi, after->rbp, after->rbx,
-			after->rdx, after->rax, after->rcx, after->rsp, after->rip, after->eflags},
-	};
-
-	if (len > sizeof(journal.bytes))
-		return -E2BIG;
-	memcpy(journal.bytes, bytes, len);
-	return TABLE_WRITE(safety, journal, &journal);
-}
-
-int safety_journal_clear(struct safety *safety)
-{
-	const uint64_t state = SAFETY_NONE;
-
-	return TABLE_WRITE(safety, journal.state, &state);
 }

@@ -26,22 +26,6 @@ struct safety_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
-/* An instruction that reads and writes memory, run by the tracer for a thread: between the change
- * of memory and that of the registers the tracer may be killed, and the thread would run the
- * instruction again. Whoever opens the pages first looks here whether memory has its new content
- * already; if so, the thread's fault takes the registers from here. A thread is known by its stack
- * pointer. */
-#define SAFETY_BYTES_MAX 64
-#define SAFETY_REGISTERS 18 /* r8 to eflags, in the order of ucontext_t */
-enum safety_state { SAFETY_NONE, SAFETY_OPEN, SAFETY_DONE /* found so by our code */ };
-struct safety_journal {
-	uint64_t state;     /* an enum safety_state */
-	uint64_t rip, rsp;  /* before the instruction */
-	uint64_t addr, len; /* what it changes: not to what it was */
-	unsigned char bytes[SAFETY_BYTES_MAX];
-	uint64_t registers[SAFETY_REGISTERS]; /* after it */
-};
-
 /* A breakpoint of ours in the program's code, and the byte of the code that it stands for. The code here does nothing about
  * them: whoever takes the process after us does (rescue.h). */
 #define SAFETY_BREAKPOINTS_MAX 64
@@ -55,8 +39,6 @@ struct safety_table {
 	struct safety_action ours;
 	uint64_t is_installed; /* ours is in force */
 	uint64_t size;         /* of the whole scratch area, code and data */
-	uint64_t lock;         /* of our code's */
-	struct safety_journal journal;
 	struct safety_list lists[2];
 	uint64_t n_breakpoints;
 	struct safety_breakpoint breakpoints[SAFETY_BREAKPOINTS_MAX];

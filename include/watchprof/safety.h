@@ -43,18 +43,4 @@ void safety_open(struct safety *safety);
 int safety_aside(struct safety *safety);
 int safety_back(struct safety *safety);
 
-/* An instruction that reads and writes memory (inc, xadd, push ...: one that may not be run twice)
- * is about to be run for a thread that stands at its SIGSEGV: to be called with the registers
- * before and after it, and the len bytes (SAFETY_BYTES_MAX at most) that it makes of what is at
- * addr, before the memory is changed. Not needed where they are what is there already, or where
- * running it again gives the same. The order: waitid(2) with WNOWAIT, _journal_set(), the memory, the
- * registers, _journal_clear(), sys_wait_one(): the signal of a stop that has been waited for is
- * dropped when the tracer dies, and the thread must come to its handler. 0, -E2BIG, or -ESRCH. */
-struct user_regs_struct;
-int safety_journal_set(struct safety *safety, const struct user_regs_struct *before,
-	const struct user_regs_struct *after, uint64_t addr, const void *bytes, size_t len);
-
-/* It has been run, memory and registers are changed: to be called before the thread goes on. */
-int safety_journal_clear(struct safety *safety);
-
 #endif
