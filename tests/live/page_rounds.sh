@@ -44,12 +44,18 @@ let_go() {
 	echo "# sums $(said sums)"
 }
 
+# ran_twice: of the target's sums one is one too many, as of an instruction that the killed worker had made for it and could not tell.
+ran_twice() {
+	said sums | awk '{ gsub(",", ""); exit !($1 - $3 + $4 - $6 == 1 && ($1 == $3 || $4 == $6) && $8 == 0) }'
+}
+
 # struck SIGNAL WHO N WORK: a new target each time, and WHO gets the signal at some moment of the first 30 ms. Numbers of the
-# dead in $died, of wrong sums in $wrong.
+# dead in $died, of those in which one instruction ran twice in $twice, of other wrong sums in $wrong.
 struck() {
 	i=0
 	died=0
 	wrong=0
+	twice=0
 	while [ "$i" -lt "$3" ]; do
 		target "$BIN/page_rounds" "$4"
 		attach -e "$(said at)/8"
@@ -61,12 +67,18 @@ struck() {
 		go
 		case $? in
 		7) ;;
-		1) wrong=$((wrong + 1)) && echo "# round $i: $(said sums)" ;;
+		1)
+			if ran_twice; then
+				twice=$((twice + 1))
+			else
+				wrong=$((wrong + 1)) && echo "# round $i: $(said sums)"
+			fi
+			;;
 		*) died=$((died + 1)) && echo "# round $i: dead" ;;
 		esac
 		i=$((i + 1))
 	done
-	echo "# work $4: signal $1 to $2, $3 times: $died died, $wrong with wrong sums"
+	echo "# work $4: signal $1 to $2, $3 times: $died died, $wrong with wrong sums, $twice in which one instruction ran twice"
 }
 
 # Nobody traces it any more; or it has died.
@@ -84,14 +96,14 @@ let_go amdch
 for signal in 11 6; do
 	for work in am amdch; do
 		struck $signal worker "$crashes" $work
-		is "work $work: a crash of the worker by signal $signal, $crashes times" "$died dead, $wrong wrong" "0 dead, 0 wrong"
+		is "work $work: a crash of the worker by signal $signal, $crashes times" "$died dead, $((wrong + twice)) wrong" "0 dead, 0 wrong"
 	done
 done
 # What the kernel is asked for while nobody opens pages fails, so work is what makes no calls there. One in a hundred may be lost.
 for who in worker all; do
 	struck 9 $who "$kills" "${WORK:-a}"
 	[ $(((died + wrong) * 100)) -lt $((kills + 100)) ]
-	ok $? "SIGKILL of $who, $kills times: at least 99 % live, with right sums"
+	ok $? "SIGKILL of $who, $kills times: at least 99 % live, and have done all that they did"
 done
 # SIGKILL of the worker, and the first process has done what is to be done.
 worker_kill() {
