@@ -533,6 +533,7 @@ static void await_child(struct session *session)
 	pid_t tid;
 
 	session->is_done = false;
+	sys_ticks(TICK_NS);
 	while (!session->has_exited && !session->is_done) {
 		tid = sys_wait(&status, true);
 		if (tid == session->pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
@@ -546,6 +547,7 @@ static void await_child(struct session *session)
 			session->is_done |= session->signal && clock_now_ns() >= session->grace_ns;
 		}
 	}
+	sys_ticks(0);
 }
 
 /* The exit status that stands for the run. */
@@ -603,6 +605,7 @@ static int close_and_report(struct session *session, struct err *err)
 	screen_stay(session, &report);
 	session->frontend_ops->close(session->frontend);
 	session->frontend = NULL;
+	sys_ticks(0); /* they would interrupt what waits for a reader */
 	session_output_show(session, &shown);
 	result = session_reports_save(session, &report, err);
 	if (session->is_launch && !session->has_exited && !session->signal)

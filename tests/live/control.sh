@@ -282,6 +282,10 @@ until_true untraced "$target"
 until_true has_line "$tmp/report" '^# end	ended by'
 is "a report that nobody reads: SIGINT ends the wait for it" "$(total "$tmp/report" a:w) $(field "$tmp/report" warning)" \
 	"4 a report in the middle of the run was not finished: nobody has read it, and a signal ended that"
+# It waits on, for as long as something else takes.
+"$WATCHPROF" -q -d 0.5 --report=tsv -o /dev/null -e a:w -p "$target" 8>&- 9>&-
+! has_gone "$prof"
+ok $? "a report that nobody reads: the last one waits for a reader"
 "$BIN/sendsig" INT "$prof"
 until_true has_gone "$prof" || kill -9 "$prof"
 wait "$prof"
