@@ -732,6 +732,7 @@ static void dr_engine_rescue(pid_t pid, pid_t ward, int *ward_status)
 
 const struct engine_ops engine_dr = {
 	.name = "dr",
+	.is_trapping = true,
 	.probe = dr_probe,
 	.plan = dr_engine_plan,
 	.open = dr_engine_open,

@@ -220,17 +220,19 @@ static int page_engine_plan(const struct arming *arming, unsigned *slots, struct
 	return space_plan(arming, err);
 }
 
-/* Can the thread make calls where it stands? Not where it makes a thread, for one, or at its end (inject_begin()). */
-static bool can_call(const struct thread *thread)
+/* Can the thread make calls where it stands? 0: not where it makes a thread, for one, or at its end (inject_begin()). 1: at a
+ * signal, unless that ends a call. 2: yes. */
+static int call_chance(const struct thread *thread)
 {
 	switch (stop_decode(thread_status(thread)).kind) {
 	case STOP_SIGNAL:
+		return 1;
 	case STOP_TRAPPED:
 	case STOP_GROUP:
 	case STOP_CALL:
-		return true;
+		return 2;
 	default:
-		return false;
+		return 0;
 	}
 }
 
@@ -241,9 +243,8 @@ struct thread *page_thread_stopped(const struct engine *engine, pid_t pid)
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		if (thread_pid(thread) != pid || !thread_is_stopped(thread) || thread_is_fresh(thread))
 			continue;
-		if (can_call(thread))
-			return thread;
-		found = found ? found : thread;
+		if (!found || call_chance(thread) > call_chance(found))
+			found = thread;
 	}
 	return found;
 }
@@ -325,8 +326,10 @@ static int process_arm(struct engine *engine, struct process *process, const str
 		return 0; /* it runs another program already, which is reported next */
 	if (thread)
 		exec_finish(engine, thread);
-	if (thread && !space_agent(process->space))
+	if (thread && !space_agent(process->space)) {
 		page_call_put_off(thread);
+		page_signal_begin(thread);
+	}
 	places = page_places(engine, process, arming);
 	result = page_rseqs_withdraw(engine, process, &common, places, err);
 	if (thread)

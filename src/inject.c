@@ -72,7 +72,8 @@ int inject_begin(struct inject *inject, pid_t tid, int status, const struct inje
 	inject->has_way = inject->rsp != 0;
 	if (!inject->has_way)
 		inject->rsp = inject->regs.rsp;
-	return sys_sigmask_set(tid, ~INJECT_SYNCHRONOUS);
+	/* What the program has blocked, and maybe waits for it, stays blocked. */
+	return sys_sigmask_set(tid, ~(INJECT_SYNCHRONOUS & ~inject->mask));
 }
 
 /* A signal of the six came from outside meanwhile: it is kept for the end. */

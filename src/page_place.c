@@ -85,8 +85,10 @@ static int places_arm(struct engine *engine, struct process *process, struct pla
 
 	if (page_rseqs_withdraw(engine, process, &none, places, &ignored))
 		return -1;
-	if (thread && !space_agent(process->space))
+	if (thread && !space_agent(process->space)) {
 		page_call_put_off(thread);
+		page_signal_begin(thread);
+	}
 	if (thread)
 		status = thread_status(thread);
 	result = space_place(process->space, thread ? thread_tid(thread) : 0, &status, places, &ignored);

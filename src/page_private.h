@@ -119,6 +119,11 @@ void page_execute_take(struct engine *engine, struct process *process, const str
 /* A signal is about to be delivered: deliver it. */
 void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event);
 
+/* Calls of ours cannot be made either in a thread at a signal that ends a call with a mask of its own (sigsuspend(2)): it is
+ * delivered, and the thread stands before its handler. What has no handler begins the call again, and is left where it is. Only
+ * while nothing is shut. */
+void page_signal_begin(struct thread *thread);
+
 /* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
 void page_mask_clear(pid_t tid, struct page_thread *own);
 /* The same where the mask has been set by the program, as a whole. */

@@ -3,6 +3,7 @@
 #include "page_private.h"
 
 #include "watchprof/procfs.h"
+#include "watchprof/stop.h"
 #include "watchprof/sys.h"
 #include "watchprof/util.h"
 
@@ -148,4 +149,24 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 	space_shut(space);
 	space_threads_go(engine, space);
 	tracee_resume(engine->tracees, event->thread, 0);
+}
+
+void page_signal_begin(struct thread *thread)
+{
+	const struct stop stop = stop_decode(thread_status(thread));
+	pid_t tid = thread_tid(thread);
+	struct procfs_status now;
+	uint64_t mask;
+	int status;
+
+	if (stop.kind != STOP_SIGNAL || sys_sigmask_get(tid, &mask) || !procfs_status(tid, &now) || now.blocked == mask ||
+		!(now.caught & BIT(stop.value)))
+		return;
+	if (sys_step(tid, stop.value) || sys_wait_stop(tid, &status))
+		return;
+	/* A stop that is asked for is the first thing on its way: nothing of the handler runs. */
+	if (stop_decode(status).kind == STOP_SIGNAL && stop_decode(status).value == SIGTRAP && sys_interrupt(tid) == 0 &&
+		sys_cont(tid, 0) == 0)
+		sys_wait_stop(tid, &status);
+	thread_status_set(thread, status);
 }

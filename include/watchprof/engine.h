@@ -102,6 +102,9 @@ struct engine_ops {
 	/* What is told where it was taken because the better one does not work here; NULL: it is the better one. */
 	const char *instead;
 
+	/* Every hit raises SIGTRAP in the target; else only those of execute watches do. */
+	bool is_trapping;
+
 	/* Does it really catch accesses on this machine? One write and one read of a dummy
 	 * must give two hits. -1: no, and err tells why (status ERR_NO_ENGINE) or what failed. */
 	int (*probe)(struct err *err);
