@@ -483,8 +483,11 @@ HIT_PATH static bool segv_take(struct engine *engine, struct process *process, c
 	bool is_foreign = true, is_hit = false;
 	siginfo_t info;
 
-	if (sys_siginfo_get(event->tid, &info))
-		info.si_code = 0;
+	/* The thread has ended; or, if the kernel has refused that, it faults again. */
+	if (sys_siginfo_get(event->tid, &info)) {
+		tracee_resume(engine->tracees, event->thread, 0);
+		return false;
+	}
 	if (info.si_code == SI_KERNEL && space_is_watched(process->space))
 		is_foreign = !page_vsyscall_take(engine, process, event);
 	if (info.si_code == SEGV_ACCERR) {

@@ -362,8 +362,10 @@ HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, co
 
 	fault_begin(&fault, process->space, event->tid);
 	*is_foreign = false;
-	if (sys_regs_get(event->tid, &fault.regs))
+	if (sys_regs_get(event->tid, &fault.regs)) {
+		tracee_resume(engine->tracees, event->thread, 0);
 		return false;
+	}
 	fault_code(&fault);
 	target = fault_target(&fault);
 	emulate_accesses(engine->emulator, &target, fault.code, fault.code_len, &fault.regs, &fault.outcome);
