@@ -54,9 +54,10 @@ nonsense
 def writable(command):
     """The pages of its writable mappings, as it has most of them; it is looked for in several runs, as it may be brief."""
     best = ""
-    looks = LOOKS
-    while looks > 0:
-        looks -= 1
+    looks = 0
+    # On a busy machine many may end before they are seen.
+    while looks < LOOKS or (not best and looks < 50 * LOOKS):
+        looks += 1
         began = time.monotonic()
         child = subprocess.Popen(["setarch", "-R"] + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL)
@@ -69,8 +70,8 @@ def writable(command):
                 continue
             if os.path.basename(exe) != "setarch" and len(maps) >= len(best):
                 best = maps
-            if looks and time.monotonic() > began + 1: # it serves: one look is enough
-                looks = 0
+            if looks < LOOKS and time.monotonic() > began + 1: # it serves: one look is enough
+                looks = LOOKS
                 child.terminate()
     pages = []
     for line in best.splitlines():
