@@ -1,5 +1,5 @@
 /* stop.c owns the decoding of wait statuses. With PTRACE_SEIZE the status alone tells
- * all stops apart (ptrace(2), "Stopped states"; tests/vm/contract_life.c), so nothing here asks the kernel. */
+ * all stops apart ("Stopped states" in the manual page of ptrace; tests/vm/contract_life.c), so nothing here asks the kernel. */
 #include "watchprof/stop.h"
 
 #include "watchprof/util.h"
