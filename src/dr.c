@@ -106,16 +106,12 @@ static bool slot_implies(const struct dr_slot *slot, const struct span *span)
 
 static int span_check(const struct span *span, const char *text, struct err *err)
 {
-	/* The user half ends at 2^47, or 2^56 with five-level page tables. */
-	if (span->len && (span->addr >> 56 || (span->addr + span->len) >> 56))
-		return err_set(err, "%s: 0x%llx is not an address of user memory", text,
-			(unsigned long long)span->addr);
 	if (span->access != ACCESS_EXECUTE && span->len > DR_BYTES_MAX)
 		return err_set(err,
 			"%s: the object is %llu bytes and the four debug registers cover %d at most; "
 			"watch a part of it, for example NAME+OFFSET/8",
 			text, (unsigned long long)span->len, DR_BYTES_MAX);
-	return 0;
+	return span_check_user(span, text, err);
 }
 
 static int slots_short(const struct span *spans, const char *const *text, size_t n, unsigned needed,

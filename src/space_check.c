@@ -16,6 +16,8 @@ int space_plan(const struct arming *arming, struct err *err)
 
 		if (span->len == 0)
 			continue;
+		if (span_check_user(span, arming->text[i], err))
+			return -1;
 		if (arming->modules && arming->modules[i] && arming->n > IMAGE_MOVED)
 			return err_set(err, "%s: a thread-local variable; there are more than %d watches", arming->text[i], IMAGE_MOVED);
 		if (span->access != ACCESS_EXECUTE && span->len > SPACE_WATCH_MAX)

@@ -263,8 +263,8 @@ char *symbols_range_warning(struct symbols *symbols, const struct watch *watch, 
 {
 	const struct procfs_map *map = symbols_map(symbols, span->addr);
 
-	if (span->addr >> 56)
-		return NULL; /* not user memory: the engine refuses it */
+	if (!span_is_user(span))
+		return NULL; /* the engine refuses it */
 	if (!map)
 		return text_format("%s: nothing is mapped at 0x%" PRIx64 " now", watch->text, span->addr);
 	if (span->access == ACCESS_WRITE && !map->writable)

@@ -1,4 +1,4 @@
-/* sys.c owns the system calls that trace. It keeps no state and decides nothing. */
+/* sys.c owns the system calls that trace. It keeps no state, and decides nothing but to ask twice for what lets a thread go on. */
 #include "watchprof/sys.h"
 
 #include "watchprof/util.h"
@@ -30,6 +30,15 @@ HIT_PATH static long request(enum __ptrace_request what, pid_t tid, uintptr_t ad
 	return ptrace(what, tid, (void *)addr, (void *)data) < 0 ? -errno : 0;
 }
 
+/* As request(), of what a thread cannot do without: it would stay stopped. The kernel refuses it for a thread that is gone
+ * alone; whatever else refused it, it is made once more. */
+HIT_PATH static int insist(enum __ptrace_request what, pid_t tid, int sig)
+{
+	long result = request(what, tid, 0, (uintptr_t)sig);
+
+	return (int)(result && result != -ESRCH ? request(what, tid, 0, (uintptr_t)sig) : result);
+}
+
 int sys_seize(pid_t tid, bool with_children)
 {
 	return (int)request(PTRACE_SEIZE, tid, 0,
@@ -38,32 +47,32 @@ int sys_seize(pid_t tid, bool with_children)
 
 int sys_interrupt(pid_t tid)
 {
-	return (int)request(PTRACE_INTERRUPT, tid, 0, 0);
+	return insist(PTRACE_INTERRUPT, tid, 0);
 }
 
 HIT_PATH int sys_cont(pid_t tid, int sig)
 {
-	return (int)request(PTRACE_CONT, tid, 0, (uintptr_t)sig);
+	return insist(PTRACE_CONT, tid, sig);
 }
 
 int sys_step(pid_t tid, int sig)
 {
-	return (int)request(PTRACE_SINGLESTEP, tid, 0, (uintptr_t)sig);
+	return insist(PTRACE_SINGLESTEP, tid, sig);
 }
 
 HIT_PATH int sys_syscall(pid_t tid, int sig)
 {
-	return (int)request(PTRACE_SYSCALL, tid, 0, (uintptr_t)sig);
+	return insist(PTRACE_SYSCALL, tid, sig);
 }
 
 int sys_listen(pid_t tid)
 {
-	return (int)request(PTRACE_LISTEN, tid, 0, 0);
+	return insist(PTRACE_LISTEN, tid, 0);
 }
 
 int sys_detach(pid_t tid, int sig)
 {
-	return (int)request(PTRACE_DETACH, tid, 0, (uintptr_t)sig);
+	return insist(PTRACE_DETACH, tid, sig);
 }
 
 static uintptr_t debugreg_offset(unsigned n)

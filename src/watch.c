@@ -5,6 +5,7 @@
 #include "watchprof/util.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,18 @@ size_t watch_stem(const char *text)
 			return (size_t)(colon - text);
 	}
 	return strlen(text);
+}
+
+bool span_is_user(const struct span *span)
+{
+	return !span->len || !(span->addr >> 56 || span->len >> 56 || (span->addr + span->len) >> 56);
+}
+
+int span_check_user(const struct span *span, const char *text, struct err *err)
+{
+	if (span_is_user(span))
+		return 0;
+	return err_set(err, "%s: 0x%" PRIx64 " is not an address of user memory", text, span->addr);
 }
 
 void watch_fini(struct watch *watch)

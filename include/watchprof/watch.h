@@ -68,6 +68,12 @@ struct span {
 	enum watch_access access;
 };
 
+/* Does it lie where a program's memory can be: below 2^47, or 2^56 with page tables of five levels? An empty one always does. */
+bool span_is_user(const struct span *span);
+
+/* Refuse (-1) one that does not. text: the watch, as it was written. */
+int span_check_user(const struct span *span, const char *text, struct err *err);
+
 /* Parse text into *watch, whose strings then belong to the caller (watch_fini).
  * On failure (-1) *watch holds nothing to free. */
 int watch_parse(const char *text, struct watch *watch, struct err *err);

@@ -125,12 +125,7 @@ long ptrace(enum __ptrace_request request, ...)
 	address = va_arg(list, void *);
 	data = va_arg(list, void *);
 	va_end(list);
-	/* The kernel never refuses to let a thread run that stands: these fail for one that is gone alone. The
-	 * self-test, which comes first, would find out that a sandbox does. */
-	if (request != PTRACE_CONT && request != PTRACE_LISTEN && request != PTRACE_INTERRUPT && request != PTRACE_DETACH &&
-		fails("ptrace", EIO))
-		return -1;
-	return real(request, pid, address, data);
+	return fails("ptrace", EIO) ? -1 : real(request, pid, address, data);
 }
 
 pid_t waitpid(pid_t pid, int *status, int options)

@@ -3,11 +3,10 @@
 # directories that cannot be written. FAULT_STEPS=all takes each n, not only the first ones and then fewer and
 # fewer; few, one in two of these.
 . "$(dirname "$0")/lib.sh"
-program=$(readlink -f "$WATCHPROF")
 
 # faulty CALL N COMMAND...: the Nth such call of each process of watchprof fails.
 faulty() {
-	FAULT_PROGRAM=$program FAULT_CALL=$1 FAULT_AT=$2 FAULT_LOG=$tmp/fault.log LD_PRELOAD=$BIN/faults.so
+	FAULT_PROGRAM=$PROGRAM FAULT_CALL=$1 FAULT_AT=$2 FAULT_LOG=$tmp/fault.log LD_PRELOAD=$BIN/faults.so
 	export FAULT_PROGRAM FAULT_CALL FAULT_AT FAULT_LOG LD_PRELOAD
 	shift 2
 	rm -rf "$tmp/fault.log" "$tmp/out"
@@ -161,7 +160,7 @@ if [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; then
 	# shellcheck disable=SC2016
 	unshare --mount sh -c 'mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp || exit 9
 		touch "$1/file" 2>/dev/null && exit 9
-		"$2" --report=tsv -n 20 -p "$3" -e v:w' sh "$tmp" "$program" "$target" >"$tmp/small.out" 2>"$tmp/prof.err" 9>&-
+		"$2" --report=tsv -n 20 -p "$3" -e v:w' sh "$tmp" "$WATCHPROF" "$target" >"$tmp/small.out" 2>"$tmp/prof.err" 9>&-
 	is "/tmp cannot be written: status" $? 0
 	is "/tmp cannot be written: the report" "$(field "$tmp/small.out" hits)" 20
 	all_clear "$target"

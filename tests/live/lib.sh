@@ -4,6 +4,8 @@
 # everything waits for a condition, within a limit after which the test fails.
 
 : "${WATCHPROF:?the program under test}" "${BIN:?the directory of the targets}"
+# The program itself, where WATCHPROF is a script that runs it (page.test).
+PROGRAM=$(readlink -f "${PROGRAM:-$WATCHPROF}")
 # ENGINE: dr or page. Few results depend on it: where there are no slots, and each access stops before it is made.
 ENGINE=${ENGINE:-dr}
 tap=0
@@ -172,7 +174,7 @@ redis_stop() {
 
 # nothing_left_over: no process runs the program under test.
 nothing_left_over() {
-	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $(readlink -f "$WATCHPROF")"
+	! ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -e "-> $PROGRAM"
 }
 
 finish() {

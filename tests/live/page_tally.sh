@@ -24,7 +24,7 @@ costs() {
 	is "$1: no memory is allocated, no file opened, no signal masked" "$(count allocate) $(count open) $(count map) $(count sigmask)" "0 0 0 0"
 }
 
-if ldd "${PROGRAM:-$WATCHPROF}" 2>/dev/null | grep -q asan; then
+if ldd "$PROGRAM" 2>/dev/null | grep -q asan; then
 	skip "system calls of $hits accesses" "a sanitizer counts allocations itself"
 	done_testing
 	exit

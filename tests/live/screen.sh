@@ -172,8 +172,8 @@ type_keys "clear; $WATCHPROF --stdin=$tmp/input --stdout=$tmp/output -- $BIN/two
 see 'Variables: [1-9]' "no -e with a command: its variables"
 [ ! -s "$tmp/output" ]
 ok $? "it has not begun"
-type_keys stdout/64 Enter
-see 'the object is\|64 bytes' "what does not fit is refused"
+type_keys stdout/2097152 Enter
+see "2097152" "what does not fit is refused"
 type_keys + counter:w
 see '^[> ]* counter ' "a variable of it"
 type_keys Enter
@@ -332,7 +332,7 @@ ok "$(grep -q '"hits": *1500' "$tmp/ended.json"; echo $?)" "the report has all h
 # --- no second process: no way to the shell ---
 target "$BIN/pulses" "${PULSE_US:-200}"
 cat >"$tmp/alone" <<END
-FAULT_PROGRAM=$(readlink -f "$WATCHPROF") FAULT_CALL=fork FAULT_AT=2 FAULT_LOG=$tmp/fault.log LD_PRELOAD=$BIN/faults.so
+FAULT_PROGRAM=$PROGRAM FAULT_CALL=fork FAULT_AT=2 FAULT_LOG=$tmp/fault.log LD_PRELOAD=$BIN/faults.so
 export FAULT_PROGRAM FAULT_CALL FAULT_AT FAULT_LOG LD_PRELOAD
 $WATCHPROF --engine=$ENGINE -i 0.1 -p $target -e v:w
 echo status\$?
