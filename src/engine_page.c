@@ -206,7 +206,7 @@ static struct engine *page_engine_open(const struct target *target, pid_t *pid, 
 		engine_free(engine);
 		return NULL;
 	}
-	process_add(engine, *pid, ++engine->images, space_new(*pid));
+	process_add(engine, *pid, ++engine->images, space_new(*pid, &engine->gaps));
 	die_hook_push(engine_undo, engine);
 	return engine;
 }
@@ -541,7 +541,7 @@ static enum engine_event exec_take(struct engine *engine, struct process *proces
 	if (space_pid(process->space) == event->pid)
 		space_forget(process->space);
 	space_drop(process->space);
-	process->space = space_new(event->pid);
+	process->space = space_new(event->pid, &engine->gaps);
 	process->image = ++engine->images;
 	unwinder_free(process->unwinder);
 	process->unwinder = unwinder_new(event->pid);
@@ -739,6 +739,11 @@ static struct engine_counts page_engine_counts(const struct engine *engine)
 	struct engine_counts counts = engine->counts;
 
 	counts.threads_now = tracees_count(engine->tracees);
+	counts.unshut = engine->gaps.n;
+	counts.windows += engine->gaps.n;
+	counts.window_ns += engine->gaps.ns;
+	if (engine->gaps.n_now)
+		counts.window_ns += engine->gaps.n_now * clock_now_ns();
 	return counts;
 }
 

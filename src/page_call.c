@@ -258,6 +258,7 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 	/* Where it was near to watched pages that are there, they have been open for it. */
 	if (is_map_call(own->nr) && !call_is_error(result))
 		space_look(process->space);
+	space_retry(process->space);
 	if (is_about_mask(own->nr))
 		page_mask_take(own->tid, own);
 }

@@ -73,6 +73,7 @@ struct engine {
 	uint32_t hook_image, images;
 	uint64_t repeats; /* the hit of the note is to be reported so many times more */
 	struct engine_counts counts;
+	struct space_gaps gaps;
 };
 
 struct process *process_find(struct engine *engine, pid_t pid);

@@ -22,6 +22,11 @@ void session_check_cost(struct session *session)
 						"system calls to itself (prctl), for which the kernel works in its memory by itself: from then "
 						"on nothing was watched by pages"));
 	session->is_blind_told |= counts.blinded > 0;
+	if (counts.unshut && !session->is_unshut_told)
+		session_warn(session, text_copy("watched pages could not be protected again, as it is where a process has as many mappings as "
+						"vm.max_map_count allows: accesses are not seen until that works (windows and window_time in "
+						"the report)"));
+	session->is_unshut_told |= counts.unshut > 0;
 	if (session->is_cost_told)
 		return;
 	stops = counts.neighbours + profile_hits(session->profile);

@@ -136,6 +136,7 @@ struct session {
 	bool is_mask_told; /* that hits found SIGTRAP blocked */
 	bool is_cut_told; /* that a file was cut off */
 	bool is_blind_told; /* that pages are open for good */
+	bool is_unshut_told; /* that they could not be shut again */
 	bool is_cost_told; /* that most stops are of no use */
 
 	const char *text[WATCHES_MAX];

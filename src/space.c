@@ -27,11 +27,12 @@ static uint64_t page_of(uint64_t addr)
 	return addr & ~(SPACE_PAGE - 1);
 }
 
-struct space *space_new(pid_t pid)
+struct space *space_new(pid_t pid, struct space_gaps *gaps)
 {
 	struct space *space = mem_new(1, sizeof(*space));
 
 	space->pid = pid;
+	space->gaps = gaps;
 	space->users = 1;
 	space->memory_fd = sys_memory_open(procfs_living_thread(pid));
 	return space;
@@ -59,7 +60,7 @@ void space_drop(struct space *space)
 
 struct space *space_fork(const struct space *space, pid_t pid)
 {
-	struct space *child = space_new(pid);
+	struct space *child = space_new(pid, space->gaps);
 
 	memcpy(child->spans, space->spans, sizeof(child->spans));
 	child->n_spans = space->n_spans;
@@ -230,6 +231,27 @@ static int pages_note(const struct space *space, const struct page *pages, size_
 	return result;
 }
 
+static void gap_note(struct space *space, bool is_ajar)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (is_ajar == space->is_ajar)
+		return;
+	space->is_ajar = is_ajar;
+	space->gaps->n += is_ajar;
+	space->gaps->n_now += is_ajar ? 1 : UINT64_MAX;
+	space->gaps->ns += is_ajar ? -now_ns : now_ns;
+}
+
+static void pages_shut(struct space *space)
+{
+	int result = pages_note(space, space->pages, space->n_pages, NULL, 0);
+
+	if (!result)
+		result = pages_protect(space, space->pages, space->n_pages, true);
+	gap_note(space, result && result != -ESRCH);
+}
+
 bool space_is_watched(const struct space *space)
 {
 	return space->n_pages > 0;
@@ -310,10 +332,8 @@ void space_open(struct space *space)
 
 void space_shut(struct space *space)
 {
-	if (--space->n_open > 0 || !space->agent)
-		return;
-	if (pages_note(space, space->pages, space->n_pages, NULL, 0) == 0)
-		pages_protect(space, space->pages, space->n_pages, true);
+	if (--space->n_open == 0 && space->agent)
+		pages_shut(space);
 }
 
 void space_blind(struct space *space)
@@ -347,8 +367,14 @@ void space_look(struct space *space)
 	if (!is_any_gone(space))
 		return;
 	pages_protections(space, space->pages, space->n_pages, true);
-	if (space->n_open == 0 && pages_note(space, space->pages, space->n_pages, NULL, 0) == 0)
-		pages_protect(space, space->pages, space->n_pages, true);
+	if (space->n_open == 0)
+		pages_shut(space);
+}
+
+void space_retry(struct space *space)
+{
+	if (space->is_ajar && space->n_open == 0 && space->agent)
+		pages_shut(space);
 }
 
 /* Watches. */
@@ -493,7 +519,7 @@ static int pages_replace(struct space *space, struct page *pages, size_t n)
 	if (result) {
 		pages_protect(space, new, n_new, false);
 		if (space->n_pages && space->n_open == 0)
-			pages_protect(space, space->pages, space->n_pages, true);
+			pages_shut(space);
 		free(pages);
 	} else {
 		free(space->pages);
@@ -501,6 +527,7 @@ static int pages_replace(struct space *space, struct page *pages, size_t n)
 		space->n_pages = n;
 		former_note(space, gone, n_gone);
 		result = pages_note(space, pages, n, NULL, 0);
+		space_retry(space);
 	}
 	free(gone);
 	free(new);
@@ -552,7 +579,8 @@ static int pages_set(struct space *space, pid_t tid, int *status, const struct a
 	if (result == -E2BIG)
 		return err_set(err, "process %d: what is watched lies in more than %d separate runs of pages, which the page engine cannot "
 			"shut all: watch less, or thread-local variables of fewer threads", space->pid, SAFETY_RANGES_MAX);
-	return err_set(err, "the pages of the watched variables cannot be protected: %s", strerror(-result));
+	return err_set(err, "the pages of the watched variables cannot be protected: %s%s", strerror(-result),
+		result == -ENOMEM ? ": the process has as many mappings as vm.max_map_count allows" : "");
 }
 
 int space_arm(struct space *space, pid_t tid, int *status, const struct arming *arming, struct places *places, struct err *err)
@@ -711,6 +739,7 @@ void space_open_for_good(struct space *space)
 {
 	space_breakpoints_out(space);
 	space_open(space);
+	gap_note(space, false);
 }
 
 void space_recover(struct space *space)
@@ -734,6 +763,7 @@ void space_leave(struct space *space)
 void space_forget(struct space *space)
 {
 	agent_end(space, agent_forget);
+	gap_note(space, false);
 	space->n_pages = 0;
 	space->n_breakpoints = 0;
 }

@@ -25,6 +25,8 @@ struct breakpoint {
 struct space {
 	pid_t pid;
 	unsigned users;
+	struct space_gaps *gaps;
+	bool is_ajar; /* one of them has begun */
 	int memory_fd;
 	struct agent *agent;
 	struct safety *safety; /* what opens the pages if we are killed */

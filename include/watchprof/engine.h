@@ -92,6 +92,7 @@ struct engine_counts {
 	uint64_t neighbours; /* page engine: stops at accesses to other bytes of watched pages */
 	uint64_t stepped;    /* of all its stops, those at instructions that the thread had to run itself, the others standing */
 	uint64_t windows, window_ns; /* page engine: how often, and how long in all, threads ran while pages were open */
+	uint64_t unshut; /* page engine: of these, those in which pages could not be shut again */
 	uint64_t blinded; /* page engine: processes whose pages are open for good, as the kernel works in them by itself */
 	uint64_t lost;		  /* accesses known to have happened that were not reported */
 };

@@ -20,8 +20,16 @@
 struct space;
 struct agent;
 
-/* The address space of a process; one user. */
-struct space *space_new(pid_t pid);
+/* Times in which pages were open that are to be shut, as the kernel did not do it: mprotect(2) may need two mappings more, and there
+ * are no more than vm.max_map_count. Of all spaces that have the same one of these. */
+struct space_gaps {
+	uint64_t n;
+	uint64_t n_now; /* in so many spaces that is so now */
+	uint64_t ns;	/* all those times added up, but that of those of now only the beginnings are subtracted, modulo 2^64 */
+};
+
+/* The address space of a process; one user. gaps must outlive it. */
+struct space *space_new(pid_t pid, struct space_gaps *gaps);
 
 /* One more user; and one fewer: with the last one it is freed, and nothing is done to the process. */
 struct space *space_use(struct space *space);
@@ -76,7 +84,8 @@ bool space_is_near(const struct space *space, uint64_t addr, uint64_t len);
 /* Does the program's own protection allow it (HIT_READ, HIT_WRITE, HIT_EXECUTE)? As far as shut pages are concerned. */
 bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
 
-/* Open the pages for a moment; shut them again. They are open as long as anybody has them open. */
+/* Open the pages for a moment; shut them again. They are open as long as anybody has them open; and if they cannot be shut
+ * (struct space_gaps) until the next time, or until space_retry() can. */
 void space_open(struct space *space);
 void space_shut(struct space *space);
 
@@ -89,6 +98,9 @@ void space_refresh(struct space *space);
 
 /* Something was mapped: where a watched page had gone and is there again, it is shut. The others stay shut meanwhile. */
 void space_look(struct space *space);
+
+/* If pages could not be shut, try that again. */
+void space_retry(struct space *space);
 
 /* The watches that an access of a thread (by its thread pointer) touches in a way that they ask for. */
 uint64_t space_touched(const struct space *space, uint64_t thread_pointer, uint64_t addr, uint64_t len, unsigned kind);
