@@ -19,6 +19,12 @@ static enum emulate_result not_here(struct emulate_run *run)
 	return EMULATE_STEP;
 }
 
+static enum emulate_result nothing(struct emulate_run *run)
+{
+	(void)run;
+	return EMULATE_DONE;
+}
+
 static enum emulate_result (*const ways[N_WAYS])(struct emulate_run *) = {
 	[WAY_STEP] = not_here,
 	[WAY_STUB] = emulate_stub,
@@ -36,6 +42,7 @@ static enum emulate_result (*const ways[N_WAYS])(struct emulate_run *) = {
 	[WAY_COPY] = emulate_copy,
 	[WAY_CLEAR] = emulate_clear,
 	[WAY_FLUSH] = emulate_flush,
+	[WAY_NOTHING] = nothing,
 	[WAY_MOVS] = emulate_movs,
 	[WAY_STOS] = emulate_stos,
 	[WAY_LODS] = emulate_lods,

@@ -7,6 +7,8 @@
 #include "watchprof/hit.h"
 #include "watchprof/util.h"
 
+#include <string.h>
+
 #define REX_W_R	    0x4c /* the bits of REX that stay; B and X belong to the address */
 #define RM_SIB	    4
 #define FX_MXCSR    24
@@ -358,4 +360,88 @@ bool emulate_patch(struct emulate_plan *plan, const struct decoded *code)
 	if (has_modrm)
 		plan->opcode = (uint16_t)((code->in.opcode & 7) << 8 | plan->bytes[code->in.raw.modrm.offset]);
 	return plan->base != INSN_NO_REGISTER && code_put(plan, code) && is_same(plan, code);
+}
+
+/* Registers of an instruction without memory; false: one that the stub cannot load and save, or that is not encoded where it can be
+ * changed. */
+static bool plain_look(const struct decoded *code, uint32_t *used)
+{
+	*used = 0;
+	for (unsigned i = 0; i < code->in.operand_count; i++) {
+		const ZydisDecodedOperand *op = &code->ops[i];
+		uint8_t number = insn_general_register(op->reg.value);
+
+		if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			continue;
+		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) { /* lea */
+			const uint8_t base = insn_general_register(op->mem.base), index = insn_general_register(op->mem.index);
+
+			if ((op->mem.base != ZYDIS_REGISTER_NONE && base == INSN_NO_REGISTER) || base == RSP)
+				return false;
+			*used |= (base != INSN_NO_REGISTER ? 1U << base : 0) | (index != INSN_NO_REGISTER ? 1U << index : 0);
+			continue;
+		}
+		if (op->type != ZYDIS_OPERAND_TYPE_REGISTER)
+			return false;
+		if (number == INSN_NO_REGISTER && ZydisRegisterGetClass(op->reg.value) != ZYDIS_REGCLASS_FLAGS)
+			return false;
+		if (number == RSP && op->encoding != ZYDIS_OPERAND_ENCODING_MODRM_REG &&
+			op->encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
+			return false;
+		*used |= number != INSN_NO_REGISTER ? 1U << number : 0;
+	}
+	return true;
+}
+
+/* Another register in the place of the stack pointer; the bits that REX has for it are 0 for both. */
+static void plain_put(struct emulate_plan *plan, const struct decoded *code)
+{
+	memcpy(plan->code, plan->bytes, plan->length);
+	plan->n_code = plan->length;
+	for (unsigned i = 0; i < code->in.operand_count; i++) {
+		const ZydisDecodedOperand *op = &code->ops[i];
+		unsigned shift = op->encoding == ZYDIS_OPERAND_ENCODING_MODRM_REG ? 3 : 0;
+		unsigned char *modrm = &plan->code[code->in.raw.modrm.offset];
+
+		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && insn_general_register(op->reg.value) == RSP)
+			*modrm = (unsigned char)((*modrm & ~(7U << shift)) | (unsigned)plan->rsp_as << shift);
+	}
+}
+
+/* Is what was made the same instruction, but for that register? */
+static bool is_same_plain(const struct emulate_plan *plan, const struct decoded *code)
+{
+	struct decoded made;
+
+	if (!insn_parse(plan->code, plan->n_code, &made.in, made.ops) || made.in.length != plan->n_code ||
+		made.in.mnemonic != code->in.mnemonic || made.in.operand_count != code->in.operand_count)
+		return false;
+	for (unsigned i = 0; i < made.in.operand_count; i++) {
+		const ZydisDecodedOperand *is = &made.ops[i], *was = &code->ops[i];
+
+		if (is->type != was->type || is->size != was->size || is->actions != was->actions)
+			return false;
+		if (is->type == ZYDIS_OPERAND_TYPE_REGISTER && is->reg.value != was->reg.value &&
+			(insn_general_register(was->reg.value) != RSP || insn_general_register(is->reg.value) != plan->rsp_as))
+			return false;
+	}
+	return true;
+}
+
+bool emulate_patch_plain(struct emulate_plan *plan, const struct decoded *code)
+{
+	uint32_t used;
+
+	/* What a division needs is looked at in memory only (emulate_stub.c). */
+	if ((!is_general(code) && code->in.mnemonic != ZYDIS_MNEMONIC_LEA) || code->in.mnemonic == ZYDIS_MNEMONIC_DIV ||
+		code->in.mnemonic == ZYDIS_MNEMONIC_IDIV || !plain_look(code, &used))
+		return false;
+	plan->operands[0].bits = INSN_NO_REGISTER;
+	plan->base = register_free(&used);
+	if (used >> RSP & 1)
+		plan->rsp_as = register_free(&used);
+	if (plan->base == INSN_NO_REGISTER || (used >> RSP & 1 && plan->rsp_as == INSN_NO_REGISTER))
+		return false;
+	plain_put(plan, code);
+	return is_same_plain(plan, code);
 }

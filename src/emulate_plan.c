@@ -244,6 +244,12 @@ static void frame_fill(struct emulate_plan *plan, const struct decoded *code)
 	}
 }
 
+/* Only a jump may have nothing to do with memory. */
+static bool is_in_memory(const struct emulate_plan *plan)
+{
+	return plan->way != WAY_JUMP || plan->source == SOURCE_MEMORY;
+}
+
 /* What is done by hand needs a look at a few more things. */
 static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 {
@@ -263,8 +269,8 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 			plan->value = code->ops[0].imm.value.u;
 		else if (plan->way != WAY_RETURN)
 			source_fill(plan, code);
-		if (!is_near_word(code) || plan->n_operands == 0 || plan->operands[0].size != WORD ||
-			has_prefix(code, 0x66))
+		if (!is_near_word(code) || has_prefix(code, 0x66) ||
+			(is_in_memory(plan) && (plan->n_operands == 0 || plan->operands[0].size != WORD)))
 			plan->way = WAY_STEP;
 		break;
 	case WAY_LEAVE:
@@ -292,12 +298,24 @@ static void hand_fill(struct emulate_plan *plan, const struct decoded *code)
 	}
 }
 
+/* Of the instructions that Zydis has as long forms of nop some are none on all processors. */
+static bool is_nothing(const ZydisDecodedInstruction *in)
+{
+	return in->mnemonic == ZYDIS_MNEMONIC_ENDBR64 ||
+		(in->mnemonic == ZYDIS_MNEMONIC_NOP &&
+			(in->meta.category == ZYDIS_CATEGORY_NOP || (in->opcode == 0x1f && in->raw.modrm.reg == 0)));
+}
+
 static uint8_t way_of(const struct decoded *code)
 {
 	const ZydisDecodedInstruction *in = &code->in;
 
 	if (in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
 		return WAY_STEP;
+	if (is_nothing(in))
+		return WAY_NOTHING;
+	if (in->mnemonic == ZYDIS_MNEMONIC_LEA)
+		return WAY_STUB;
 	for (unsigned i = 0; i < ARRAY_LEN(by_hand); i++) {
 		/* movsd and cmpsd are names of SSE instructions, too. */
 		if (by_hand[i].mnemonic == in->mnemonic && (by_hand[i].way < WAY_MOVS || is_string(code)))
@@ -337,6 +355,12 @@ static void loose_fill(struct emulate_plan *plan, const struct decoded *code,
 	}
 }
 
+/* Of those without an operand in memory, can it be carried out all the same? */
+static bool is_plain(const struct emulate_plan *plan)
+{
+	return plan->way == WAY_STUB || plan->way == WAY_NOTHING || (plan->way == WAY_JUMP && !is_in_memory(plan));
+}
+
 bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor *processor,
 	const unsigned char *code, size_t len, uint64_t ip)
 {
@@ -350,21 +374,22 @@ bool emulate_plan_make(struct emulate_plan *plan, const struct emulate_processor
 	plan->length = decoded.in.length;
 	memcpy(plan->bytes, code, plan->length);
 	plan->is_repeated = insn.is_repeated;
+	plan->way = way_of(&decoded);
 	if (insn.is_hint)
 		return true;
-	plan->way = way_of(&decoded);
 	is_whole = operands_fill(plan, &decoded, &insn);
 	hand_fill(plan, &decoded);
 	operands_sort(plan);
 	if (is_string(&decoded))
 		string_fill(plan, &decoded);
 	loose_fill(plan, &decoded, processor);
-	if (!is_whole || plan->n_operands == 0 ||
-		!emulate_processor_has(processor, decoded.in.meta.isa_set, decoded.in.mnemonic))
+	if (!is_whole || (plan->n_operands == 0 && !is_plain(plan)) ||
+		(plan->way != WAY_NOTHING &&
+			!emulate_processor_has(processor, decoded.in.meta.isa_set, decoded.in.mnemonic)))
 		plan->way = WAY_STEP;
 	if (plan->way == WAY_STORE_SEGMENT)
 		plan->reg = (uint8_t)ZydisRegisterGetId(decoded.ops[1].reg.value);
-	if (plan->way == WAY_STUB && !emulate_patch(plan, &decoded))
+	if (plan->way == WAY_STUB && !(plan->n_operands ? emulate_patch : emulate_patch_plain)(plan, &decoded))
 		plan->way = WAY_STEP;
 	return true;
 }

@@ -14,5 +14,7 @@ struct decoded {
 /* emulate_patch.c: make plan->code: the same instruction, but with its operand in memory at a register. False: it cannot be run
  * that way. */
 bool emulate_patch(struct emulate_plan *plan, const struct decoded *code);
+/* The same of an instruction that accesses no memory. */
+bool emulate_patch_plain(struct emulate_plan *plan, const struct decoded *code);
 
 #endif

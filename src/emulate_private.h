@@ -47,6 +47,7 @@ enum emulate_way {
 	WAY_COPY,  /* 64 bytes: movdir64b */
 	WAY_CLEAR, /* a cache line: clzero */
 	WAY_FLUSH,
+	WAY_NOTHING, /* but that it is passed */
 	WAY_MOVS,
 	WAY_STOS,
 	WAY_LODS,
@@ -84,7 +85,7 @@ struct emulate_plan {
 	uint8_t length; /* 0: empty */
 	uint8_t way;
 	uint8_t level;
-	uint8_t n_operands;
+	uint8_t n_operands; /* those in memory */
 	struct insn_operand operands[EMULATE_OPERANDS_MAX]; /* those that only read first */
 	bool is_xlat;	   /* the index is al alone */
 	bool is_line;	   /* the address is that of its cache line */
