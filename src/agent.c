@@ -271,6 +271,8 @@ static int agent_bear(struct agent *agent, pid_t tid, int *status, struct err *e
 	if (failure)
 		return fail(agent, "one more thread", failure, err);
 	sys_sigmask_set(agent->tid, UINT64_MAX);
+	/* If we are killed, the kernel finds pages shut for the calls of the program that come before the agent. */
+	sys_run_first(agent->tid);
 	return 0;
 }
 

@@ -75,6 +75,13 @@ int sys_detach(pid_t tid, int sig)
 	return insist(PTRACE_DETACH, tid, sig);
 }
 
+void sys_run_first(pid_t tid)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	sched_setscheduler(tid, SCHED_FIFO, &lowest);
+}
+
 static uintptr_t debugreg_offset(unsigned n)
 {
 	return offsetof(struct user, u_debugreg) + n * sizeof(((struct user *)0)->u_debugreg[0]);

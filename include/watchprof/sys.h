@@ -33,6 +33,9 @@ int sys_step(pid_t tid, int sig);
 /* As sys_cont(), until the next entry into or exit from a system call: a stop by SIGTRAP | 0x80. */
 int sys_syscall(pid_t tid, int sig);
 
+/* Where that is allowed, run the thread before all ordinary ones as soon as there is something to do for it (SCHED_FIFO, sched(7)). */
+void sys_run_first(pid_t tid);
+
 /* The thread's virtual debug register n (0-3, 6, 7). The thread must be stopped. */
 int sys_debugreg_get(pid_t tid, unsigned n, uint64_t *value);
 int sys_debugreg_set(pid_t tid, unsigned n, uint64_t value);
