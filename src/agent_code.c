@@ -5,7 +5,10 @@
  * the table are restored, and the access is made again: for the second time where the tracer had made it for the thread and died
  * before the thread was told, a moment of some microseconds. An access that the program itself has forbidden, or one
  * elsewhere, is the program's affair: its own disposition is restored, and what has faulted faults again; a signal that somebody
- * sent is sent again. Returning to the kernel's frame restores all registers, so none need be saved. */
+ * sent is sent again. Returning to the kernel's frame restores all registers, so none need be saved.
+ *
+ * Or such a thread runs into a breakpoint: the byte of the code is put back and run. Where the kernel lets nobody write into code,
+ * the thread comes again until somebody else has taken the breakpoint out (rescue.h). */
 #include "watchprof/agent_code.h"
 
 #include <signal.h>
@@ -15,11 +18,17 @@
 
 /* What the code below has as numbers. */
 #define OFFSET(field) offsetof(struct safety_table, field)
-_Static_assert(OFFSET(which) == 0 && OFFSET(wanted) == 8 && OFFSET(lists) == 88, "the table of the code");
+_Static_assert(OFFSET(which) == 0 && OFFSET(wanted) == 8 && OFFSET(lists) == 88 && OFFSET(is_locked) == 49256 &&
+		       OFFSET(n_breakpoints) == 49264 && OFFSET(breakpoints) == 49272 && BREAKPOINT_CODE == 0xf4,
+	"the table of the code");
+_Static_assert(sizeof(struct safety_breakpoint) == 24, "its breakpoints");
 _Static_assert(sizeof(struct safety_list) == 24584 && sizeof(struct safety_range) == 24, "its lists");
-_Static_assert(offsetof(siginfo_t, si_code) == 8 && offsetof(siginfo_t, si_addr) == 16 && SEGV_ACCERR == 2, "siginfo");
+_Static_assert(offsetof(siginfo_t, si_code) == 8 && offsetof(siginfo_t, si_addr) == 16 && SEGV_ACCERR == 2 &&
+		       SI_KERNEL == 0x80,
+	"siginfo");
 _Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) + 8UL * REG_ERR == 192, "the error code of a page fault");
-_Static_assert(SYS_mprotect == 10 && SYS_rt_sigaction == 13 && SYS_rt_sigreturn == 15 && SYS_getpid == 39 &&
+_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs) + 8UL * REG_RIP == 168, "where the thread stands");
+_Static_assert(SYS_mprotect == 10 && SYS_rt_sigaction == 13 && SYS_rt_sigreturn == 15 && SYS_sched_yield == 24 && SYS_getpid == 39 &&
 		       SYS_exit == 60 && SYS_gettid == 186 && SYS_rt_tgsigqueueinfo == 297 && SIGSEGV == 11,
 	"calls");
 _Static_assert(PROT_READ == 1 && PROT_WRITE == 2 && PROT_EXEC == 4, "protections");
@@ -75,6 +84,8 @@ __asm__(".pushsection .rodata\n"
 	"agent_code_handler:\n"
 	"	mov %rsi, %r12\n"
 	"	mov %rdx, %r13\n"
+	"	cmpl $0x80, 8(%rsi)\n" /* SI_KERNEL */
+	"	je .Lbreakpoint\n"
 	"	cmpl $2, 8(%rsi)\n" /* SEGV_ACCERR */
 	"	jne .Lforeign\n"
 	"	mov 16(%rsi), %rbp\n"
@@ -109,6 +120,48 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	"	test %eax, %eax\n"
 	"	jnz .Lforeign\n" /* or it would fault for ever */
+	"	ret\n"
+
+	/* One thread at a time; r8: which it is, rbp: where. */
+	".Lbreakpoint:\n"
+	"	lea .Ltable(%rip), %rbx\n"
+	"	mov 168(%r13), %rbp\n"
+	"	mov 49264(%rbx), %r14\n"
+	"	lea 49272(%rbx), %r8\n"
+	"1:	sub $1, %r14\n"
+	"	jb .Lforeign\n"
+	"	cmp (%r8), %rbp\n"
+	"	je 2f\n"
+	"	add $24, %r8\n"
+	"	jmp 1b\n"
+	"2:	mov $1, %eax\n"
+	"	xchg %rax, 49256(%rbx)\n"
+	"	test %eax, %eax\n"
+	"	jz 3f\n"
+	"	mov $24, %eax\n" /* sched_yield */
+	"	syscall\n"
+	"	jmp 2b\n"
+	"3:	mov %rbp, %rdi\n"
+	"	and $-4096, %rdi\n"
+	"	mov $4096, %esi\n"
+	"	mov 16(%r8), %rdx\n"
+	"	or $2, %edx\n"
+	"	mov $10, %eax\n" /* mprotect */
+	"	syscall\n"
+	"	test %eax, %eax\n"
+	"	jnz 5f\n"
+	"	cmpb $0xf4, (%rbp)\n"
+	"	jne 4f\n"
+	"	mov 8(%r8), %cl\n"
+	"	mov %cl, (%rbp)\n"
+	"4:	mov 16(%r8), %rdx\n"
+	"	mov $10, %eax\n" /* mprotect, of the same */
+	"	syscall\n"
+	"	movq $0, 49256(%rbx)\n"
+	"	ret\n"
+	"5:	movq $0, 49256(%rbx)\n"
+	"	mov $24, %eax\n" /* sched_yield */
+	"	syscall\n"
 	"	ret\n"
 
 	".Lforeign:\n"

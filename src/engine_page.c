@@ -343,7 +343,7 @@ static int process_arm(struct engine *engine, struct process *process, const str
 		return -1;
 	}
 	due_forget(engine, process);
-	if (space_is_watched(process->space))
+	if (space_is_armed(process->space))
 		page_threads_prepare(engine, process);
 	return 0;
 }
@@ -382,53 +382,33 @@ static int page_engine_arm(struct engine *engine, pid_t pid, const struct arming
 
 /* Events. */
 
-/* Run the instruction that a breakpoint of ours stands on, nobody else running. What was asked to stop just before it came to
- * the breakpoint does that now, and what has a signal goes there first: it comes to the breakpoint again. */
-static void breakpoint_pass(
-	struct engine *engine, struct process *process, struct thread *thread, const struct user_regs_struct *regs)
-{
-	struct page_thread *own = page_thread(engine, thread);
-
-	own->due_at = regs->rip;
-	own->due_sp = regs->rsp;
-	space_threads_stop(engine, process->space);
-	space_open(process->space);
-	space_breakpoints_out(process->space);
-	if (tracee_step(engine->tracees, thread, 0))
-		own->due_at = 0;
-	space_breakpoints_in(process->space);
-	space_shut(process->space);
-	space_threads_go(engine, process->space);
-}
-
-HIT_PATH static void held_release(struct engine *engine)
+/* Let the held thread go on. Returns true with a hit to be reported. */
+HIT_PATH static bool held_release(struct engine *engine, struct hit *hit)
 {
 	struct thread *thread = engine->held;
 	struct user_regs_struct regs;
 	struct process *process;
 
 	if (!thread)
-		return;
+		return false;
 	engine->held = NULL;
 	process = process_find(engine, thread_pid(thread));
 	if (process && engine->held_sig == 0 && sys_regs_get(thread_tid(thread), &regs) == 0 &&
 		space_breakpoint(process->space, regs.rip))
-		breakpoint_pass(engine, process, thread, &regs);
+		return page_breakpoint_pass(engine, process, thread, hit);
 	tracee_resume(engine->tracees, thread, engine->held_sig);
+	return false;
 }
 
-bool page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches)
+bool page_breakpoint(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches)
 {
 	siginfo_t info;
 
-	/* si_code SI_KERNEL: int3 (do_int3() in the kernel). */
+	/* exc_general_protection() in the kernel. */
 	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, regs))
 		return false;
-	*watches = space_breakpoint(process->space, regs->rip - 1);
-	if (!*watches && !space_was_breakpoint(process->space, regs->rip - 1))
-		return false;
-	regs->rip--;
-	return true;
+	*watches = space_breakpoint(process->space, regs->rip);
+	return *watches || space_was_breakpoint(process->space, regs->rip);
 }
 
 static void hook_reached(struct engine *engine, struct process *process, const struct tracee_event *event)
@@ -447,25 +427,19 @@ static bool is_due(struct engine *engine, struct thread *thread, const struct us
 	return own->due_at == regs->rip && own->due_sp == regs->rsp;
 }
 
-static bool trap_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
+/* A SIGSEGV of a breakpoint; with a hit to be reported. */
+static bool breakpoint_take(struct engine *engine, struct process *process, const struct tracee_event *event,
+	const struct user_regs_struct *regs, uint64_t watches, struct hit *hit)
 {
-	struct user_regs_struct regs;
-	uint64_t watches;
-
-	if (!page_trap(process, event->tid, &regs, &watches)) {
-		page_signal_take(engine, process, event);
-		return false;
-	}
-	sys_regs_set(event->tid, &regs);
 	engine->held = event->thread;
 	engine->held_sig = 0;
-	if (!watches || !process->is_counted || is_due(engine, event->thread, &regs))
+	if (!watches || !process->is_counted || is_due(engine, event->thread, regs))
 		return false;
 	if (watches & HOOK_BIT)
 		hook_reached(engine, process, event);
 	watches &= ~HOOK_BIT;
 	if (watches)
-		page_execute_take(engine, process, event, &regs, watches, hit);
+		page_execute_take(engine, process, event, regs, watches, hit);
 	return watches != 0;
 }
 
@@ -481,6 +455,8 @@ static bool may_be_code(pid_t tid, uint64_t addr)
 HIT_PATH static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
 	bool is_foreign = true, is_hit = false;
+	struct user_regs_struct regs;
+	uint64_t watches;
 	siginfo_t info;
 
 	/* The thread has ended; or, if the kernel has refused that, it faults again. */
@@ -488,6 +464,8 @@ HIT_PATH static bool segv_take(struct engine *engine, struct process *process, c
 		tracee_resume(engine->tracees, event->thread, 0);
 		return false;
 	}
+	if (info.si_code == SI_KERNEL && page_breakpoint(process, event->tid, &regs, &watches))
+		return breakpoint_take(engine, process, event, &regs, watches, hit);
 	if (info.si_code == SI_KERNEL && space_is_watched(process->space))
 		is_foreign = !page_vsyscall_take(engine, process, event);
 	if (info.si_code == SEGV_ACCERR) {
@@ -664,7 +642,7 @@ HIT_PATH static bool process_event(struct engine *engine, struct process *proces
 		return true;
 	case TRACEE_VISIT:
 		page_place(engine, process, event->thread);
-		if (space_is_watched(process->space))
+		if (space_is_armed(process->space))
 			page_mask_clear(event->tid, page_thread(engine, event->thread));
 		tracee_resume(engine->tracees, event->thread, event->sig);
 		return false;
@@ -678,7 +656,6 @@ HIT_PATH static bool process_event(struct engine *engine, struct process *proces
 		page_call_take(engine, process, event);
 		return false;
 	case TRACEE_TRAP:
-		return trap_take(engine, process, event, &note->hit);
 	case TRACEE_SIGNAL:
 		if (event->sig == SIGSEGV)
 			return segv_take(engine, process, event, &note->hit);
@@ -727,7 +704,10 @@ HIT_PATH static enum engine_event page_engine_next(struct engine *engine, struct
 			note->image = engine->hook_image;
 			return ENGINE_MODULES;
 		}
-		held_release(engine);
+		if (engine->held)
+			note->pid = thread_pid(engine->held);
+		if (held_release(engine, &note->hit))
+			return ENGINE_HIT;
 		tracees_next(engine->tracees, deadline_ns, &event);
 		if (event_take(engine, &event, note, &out))
 			return out;

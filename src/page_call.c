@@ -253,14 +253,14 @@ static void call_end(struct engine *engine, struct process *process, struct thre
 		rseq_take(process->space, thread, own);
 	call_shut(engine, own);
 	segv_back(process->space, own);
+	if (space_is_armed(process->space) && is_about_mask(own->nr))
+		page_mask_take(own->tid, own);
 	if (!space_is_watched(process->space))
 		return;
 	/* Where it was near to watched pages that are there, they have been open for it. */
 	if (is_map_call(own->nr) && !call_is_error(result))
 		space_look(process->space);
 	space_retry(process->space);
-	if (is_about_mask(own->nr))
-		page_mask_take(own->tid, own);
 }
 
 /* Beginnings. */

@@ -145,10 +145,11 @@ HIT_PATH static void fault_begin(struct fault *fault, struct space *space, pid_t
 	fault->last.len = 0;
 }
 
-/* As many bytes of code as there are. */
+/* As many bytes of the program's code as there are. */
 HIT_PATH static void fault_code(struct fault *fault)
 {
 	fault->code_len = space_peek(fault->space, fault->regs.rip, fault->code, sizeof(fault->code));
+	space_code_mend(fault->space, fault->regs.rip, fault->code, fault->code_len);
 }
 
 /* Would the program's own protections refuse it? The kernel then would have raised the signal without us. */
@@ -171,10 +172,12 @@ HIT_PATH static bool fault_is_foreign(const struct fault *fault)
 static bool fault_step(struct engine *engine, struct fault *fault, struct thread *thread)
 {
 	struct page_thread *own = page_thread(engine, thread);
-	bool is_done;
+	bool is_at_breakpoint = space_breakpoint(fault->space, fault->regs.rip) != 0, is_done;
 
 	space_threads_stop(engine, fault->space);
 	space_open(fault->space);
+	if (is_at_breakpoint)
+		space_breakpoints_out(fault->space);
 	if (sys_sigmask_get(fault->tid, &own->mask))
 		own->mask = 0;
 	/* So that no handler comes in between. */
@@ -183,6 +186,8 @@ static bool fault_step(struct engine *engine, struct fault *fault, struct thread
 	is_done = tracee_step(engine->tracees, thread, 0);
 	sys_sigmask_set(fault->tid, own->mask & ~BIT(SIGSEGV));
 	own->is_stepped = false;
+	if (is_at_breakpoint)
+		space_breakpoints_in(fault->space);
 	space_shut(fault->space);
 	space_threads_go(engine, fault->space);
 	return is_done;
@@ -353,45 +358,92 @@ HIT_PATH static void fault_end(struct engine *engine, struct process *process, c
 	page_signal_take(engine, process, &trap);
 }
 
+/* The instruction that the thread stands at, and what it would access. False: the thread has ended. */
+HIT_PATH static bool fault_look(struct engine *engine, struct fault *fault, struct emulate_target *target)
+{
+	if (sys_regs_get(fault->tid, &fault->regs))
+		return false;
+	fault_code(fault);
+	*target = fault_target(fault);
+	emulate_accesses(engine->emulator, target, fault->code, fault->code_len, &fault->regs, &fault->outcome);
+	return true;
+}
+
+/* Run it, and let the thread go on. Returns how many hits it was. */
+HIT_PATH static uint32_t fault_run(struct engine *engine, struct process *process, struct fault *fault,
+	const struct emulate_target *target, const struct tracee_event *event, struct hit *hit, bool *is_done)
+{
+	uint32_t times;
+
+	hit_begin(engine, process, fault, event, hit);
+	times = hit_watches(fault, hit);
+	if (times && process->is_counted)
+		hit_path(engine, process, fault, hit);
+	*is_done = fault_complete(engine, fault, target, event->thread);
+	if (!*is_done) {
+		tracee_resume(engine->tracees, event->thread, 0);
+		return 0;
+	}
+	if (fault->outcome.element) /* once more, by what really ran: of a rep, as far as it came */
+		times = hit_watches(fault, hit);
+	if (times && process->is_counted)
+		hit_values(fault, hit);
+	if (is_due(fault))
+		page_place(engine, process, event->thread);
+	fault_end(engine, process, fault, event);
+	hit_end(engine, hit);
+	if (!process->is_counted)
+		return 0;
+	engine->repeats = times ? times - 1 : 0;
+	return times;
+}
+
 HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit,
 	bool *is_foreign)
 {
 	struct emulate_target target;
 	struct fault fault;
 	uint32_t times;
+	bool is_done;
 
 	fault_begin(&fault, process->space, event->tid);
 	*is_foreign = false;
-	if (sys_regs_get(event->tid, &fault.regs)) {
+	if (!fault_look(engine, &fault, &target)) {
 		tracee_resume(engine->tracees, event->thread, 0);
 		return false;
 	}
-	fault_code(&fault);
-	target = fault_target(&fault);
-	emulate_accesses(engine->emulator, &target, fault.code, fault.code_len, &fault.regs, &fault.outcome);
 	*is_foreign = fault_is_foreign(&fault);
 	if (*is_foreign)
 		return false;
-	hit_begin(engine, process, &fault, event, hit);
-	times = hit_watches(&fault, hit);
-	if (times && process->is_counted)
-		hit_path(engine, process, &fault, hit);
-	if (!fault_complete(engine, &fault, &target, event->thread)) {
-		tracee_resume(engine->tracees, event->thread, 0);
+	times = fault_run(engine, process, &fault, &target, event, hit, &is_done);
+	engine->counts.neighbours += is_done && process->is_counted && times == 0;
+	return times > 0;
+}
+
+bool page_breakpoint_pass(struct engine *engine, struct process *process, struct thread *thread, struct hit *hit)
+{
+	const struct tracee_event event = {.thread = thread, .pid = thread_pid(thread), .tid = thread_tid(thread)};
+	struct page_thread *own = page_thread(engine, thread);
+	struct emulate_target target;
+	struct fault fault;
+	uint32_t times = 0;
+	bool is_done = false;
+
+	fault_begin(&fault, process->space, event.tid);
+	if (!fault_look(engine, &fault, &target)) {
+		tracee_resume(engine->tracees, thread, 0);
 		return false;
 	}
-	if (fault.outcome.element) /* once more, by what really ran: of a rep, as far as it came */
-		times = hit_watches(&fault, hit);
-	if (times && process->is_counted)
-		hit_values(&fault, hit);
-	if (is_due(&fault))
-		page_place(engine, process, event->thread);
-	fault_end(engine, process, &fault, event);
-	hit_end(engine, hit);
-	if (!process->is_counted)
-		return false;
-	engine->counts.neighbours += times == 0;
-	engine->repeats = times ? times - 1 : 0;
+	own->due_at = fault.regs.rip;
+	own->due_sp = fault.regs.rsp;
+	if (!fault_is_foreign(&fault)) {
+		times = fault_run(engine, process, &fault, &target, &event, hit, &is_done);
+	} else {
+		is_done = fault.is_stepped = fault_step(engine, &fault, thread);
+		fault_end(engine, process, &fault, &event);
+	}
+	if (is_done)
+		own->due_at = 0;
 	return times > 0;
 }
 

@@ -117,6 +117,10 @@ void page_call_forget(struct engine *engine, struct process *process, struct pag
 void page_execute_take(struct engine *engine, struct process *process, const struct tracee_event *event,
 	const struct user_regs_struct *regs, uint64_t watches, struct hit *hit);
 
+/* And now it goes on: with a hit to be reported where the instruction there accesses watched bytes itself. What was asked to stop just
+ * before it came to the breakpoint does that, and what has a signal goes there first: it comes to the breakpoint again. */
+bool page_breakpoint_pass(struct engine *engine, struct process *process, struct thread *thread, struct hit *hit);
+
 /* A signal is about to be delivered: deliver it. */
 void page_signal_take(struct engine *engine, struct process *process, const struct tracee_event *event);
 
@@ -125,15 +129,15 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
  * while nothing is shut. */
 void page_signal_begin(struct thread *thread);
 
-/* SIGSEGV must not be blocked while pages are shut: the kernel would take the program's handler away (force_sig()). */
+/* SIGSEGV must not be blocked while pages are shut, or breakpoints in the code: the kernel would take the program's handler away (force_sig()). */
 void page_mask_clear(pid_t tid, struct page_thread *own);
 /* The same where the mask has been set by the program, as a whole. */
 void page_mask_take(pid_t tid, struct page_thread *own);
 void page_mask_restore(pid_t tid, struct page_thread *own);
 
-/* A thread at a SIGTRAP: the watches of the breakpoint of ours that it is of (0: it has been taken out meanwhile), and the
- * registers as they were before it. False: it is another one. */
-bool page_trap(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches);
+/* A thread at a SIGSEGV: the watches of the breakpoint of ours that it stands at (0: it has been taken out meanwhile), and its
+ * registers. False: it is another one. */
+bool page_breakpoint(const struct process *process, pid_t tid, struct user_regs_struct *regs, uint64_t *watches);
 
 /* At the next stop threads are spared that are in calls which have nothing to do with what will be shut. A call that was made when
  * pages were open has its buffers there, maybe: it begins again. */

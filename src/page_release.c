@@ -46,18 +46,16 @@ static void thread_release(struct engine *engine, struct process *process, struc
 	struct page_thread *own = thread_mark(thread)->own;
 	struct user_regs_struct regs;
 	uint64_t watches;
-	bool is_own = false;
+	bool is_own;
 
 	page_call_undo(process, thread);
 	/* A call that was ended by our interrupt only. */
 	if (stop_decode(thread_status(thread)).kind == STOP_CALL)
 		syscall_restart(thread_tid(thread));
-	if (process && thread_stop_signal(thread) == SIGTRAP && page_trap(process, thread_tid(thread), &regs, &watches)) {
-		sys_regs_set(thread_tid(thread), &regs);
-		is_own = true;
-	}
+	is_own = process && thread_stop_signal(thread) == SIGSEGV &&
+		page_breakpoint(process, thread_tid(thread), &regs, &watches);
 	/* It stands at a breakpoint of ours that the caller was told of. */
-	is_own |= engine->held == thread && engine->held_sig == 0 && thread_stop_signal(thread) == SIGTRAP;
+	is_own |= engine->held == thread && engine->held_sig == 0 && thread_stop_signal(thread) == SIGSEGV;
 	is_own |= (process && is_own_fault(process, thread)) || is_own_step(engine, thread);
 	if (own)
 		page_mask_restore(thread_tid(thread), own);

@@ -11,21 +11,14 @@
 #define ROUNDS_MAX 30
 #define RESCUE_NS  (2 * NS_PER_S)
 
-/* Does a stopped thread stand at a trap of a breakpoint of ours? Then it does no more. */
-static bool is_own_trap(const struct rescue *rescue, const struct thread *thread)
-{
-	return rescue && thread_stop_signal(thread) == SIGTRAP && rescue_trap_undo(rescue, thread_tid(thread));
-}
-
-/* Let all threads go, each with the signal that it stands at: a SIGSEGV of ours is for the handler in the process. rescue is NULL
- * where nothing of ours was found. */
-static void rescue_leave(struct tracees *tracees, const struct rescue *rescue)
+/* Let all threads go, each with the signal that it stands at: a SIGSEGV of ours is for the handler in the process. */
+static void rescue_leave(struct tracees *tracees)
 {
 	struct thread *thread;
 
 	tracees_stop(tracees, 0, STOP_TIMEOUT);
 	while ((thread = tracees_first(tracees, NULL)))
-		tracee_leave(tracees, thread, is_own_trap(rescue, thread));
+		tracee_leave(tracees, thread, false);
 }
 
 /* Are all threads where what we have put into the process can be taken away? */
@@ -78,7 +71,7 @@ static void rescue_close_all(struct tracees *tracees, const struct rescue *rescu
 		tracees_go(tracees, 0);
 		tracees_next(tracees, clock_now_ns() + NS_PER_S / 1000, &event);
 		if (event.kind == TRACEE_TRAP || event.kind == TRACEE_VISIT || event.kind == TRACEE_EXEC)
-			tracee_resume(tracees, event.thread, is_own_trap(rescue, event.thread) ? 0 : event.sig);
+			tracee_resume(tracees, event.thread, event.sig);
 	}
 }
 
@@ -94,7 +87,7 @@ void page_rescue(pid_t pid, pid_t ward, int *ward_status)
 			rescue_breakpoints_out(&rescue);
 			rescue_close_all(tracees, &rescue);
 		}
-		rescue_leave(tracees, is_found ? &rescue : NULL);
+		rescue_leave(tracees);
 		if (is_found)
 			rescue_end(&rescue);
 	}

@@ -125,7 +125,9 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 	struct page_thread *own;
 	/* One of its own is a matter between the program and the kernel, also while nothing is watched for the moment. */
 	bool is_aside = event->sig == SIGSEGV && space_aside(space);
-	bool is_known = (is_aside || space_is_watched(space)) && procfs_status(event->tid, &status);
+	bool is_known = (is_aside || space_is_armed(space)) && procfs_status(event->tid, &status);
+	/* Others meet neither our pages nor the program's own disposition meanwhile. */
+	bool is_alone = is_aside || space_is_watched(space);
 
 	if (is_known && space_is_watched(space) && is_fatal(&status, event->sig)) {
 		signal_end(engine, process, event);
@@ -135,19 +137,23 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 		signal_pass(engine, space, event, &status, is_aside);
 		return;
 	}
-	space_threads_stop(engine, space);
-	space_open(space);
+	if (is_alone) {
+		space_threads_stop(engine, space);
+		space_open(space);
+	}
 	if (tracee_step(engine->tracees, event->thread, event->sig)) {
 		own = page_thread(engine, event->thread);
 		if (own->is_segv_blocked)
 			frame_mask_set(space, event->tid);
-		if (space_is_watched(space))
+		if (space_is_armed(space))
 			page_mask_clear(event->tid, own); /* what was blocked before is, too */
 	}
 	if (is_aside)
 		space_back(space);
-	space_shut(space);
-	space_threads_go(engine, space);
+	if (is_alone) {
+		space_shut(space);
+		space_threads_go(engine, space);
+	}
 	tracee_resume(engine->tracees, event->thread, 0);
 }
 

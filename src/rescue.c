@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define PAGE 4096
-#define INT3 0xcc
 
 /* Does our code lie there, and our table behind it? */
 static bool code_is_ours(int memory_fd, uint64_t at, uint64_t *size)
@@ -89,26 +88,9 @@ void rescue_breakpoints_out(const struct rescue *rescue)
 		const unsigned char byte = (unsigned char)rescue->breakpoints[i].byte;
 		unsigned char now;
 
-		if (sys_memory_force_read(rescue->memory_fd, rescue->breakpoints[i].addr, &now, 1) == 1 && now == INT3)
+		if (sys_memory_force_read(rescue->memory_fd, rescue->breakpoints[i].addr, &now, 1) == 1 && now == BREAKPOINT_CODE)
 			sys_memory_force_write(rescue->memory_fd, rescue->breakpoints[i].addr, &byte, 1);
 	}
-}
-
-bool rescue_trap_undo(const struct rescue *rescue, pid_t tid)
-{
-	struct user_regs_struct regs;
-	siginfo_t info;
-
-	/* si_code SI_KERNEL: int3 (do_int3() in the kernel). */
-	if (sys_siginfo_get(tid, &info) || info.si_code != SI_KERNEL || sys_regs_get(tid, &regs))
-		return false;
-	for (size_t i = 0; i < rescue->n_breakpoints; i++) {
-		if (rescue->breakpoints[i].addr != regs.rip - 1)
-			continue;
-		regs.rip--;
-		return sys_regs_set(tid, &regs) == 0;
-	}
-	return false;
 }
 
 /* The table, on the heap; NULL: the process has ended. */

@@ -365,22 +365,12 @@ static int plan(struct session *session, const struct session_image *image, stru
 	return 0;
 }
 
-/* Will the target get SIGTRAPs? */
-static bool is_trapping(const struct session *session)
-{
-	bool is_any = session->ops->is_trapping || session->main_image->hook;
-
-	for (size_t i = 0; i < session->options->n_watches; i++)
-		is_any |= session->options->watches[i].access == ACCESS_EXECUTE;
-	return is_any;
-}
-
 void session_check_traps(struct session *session)
 {
 	const uint64_t trap = 1ULL << (SIGTRAP - 1);
 	struct procfs_status status;
 
-	if (!is_trapping(session) || !procfs_status(session->pid, &status))
+	if (!session->ops->is_trapping || !procfs_status(session->pid, &status))
 		return;
 	if (status.ignored & trap)
 		session_warn(session, text_copy("the target ignores SIGTRAP: at the first hit the kernel resets that to the "

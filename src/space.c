@@ -257,6 +257,11 @@ bool space_is_watched(const struct space *space)
 	return space->n_pages > 0;
 }
 
+bool space_is_armed(const struct space *space)
+{
+	return space->n_pages > 0 || space->n_breakpoints > 0;
+}
+
 /* The number of the first page that ends behind addr. */
 HIT_PATH static size_t page_first(const struct space *space, uint64_t addr)
 {

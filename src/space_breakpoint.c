@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define INT3 0xcc /* Intel SDM volume 2, "INT n/INTO/INT3/INT1" */
-
 _Static_assert(SAFETY_BREAKPOINTS_MAX >= WATCHES_MAX, "all breakpoints can be noted");
 
 static int compare_addresses(const void *a, const void *b)
@@ -28,13 +26,24 @@ static struct breakpoint *breakpoint_find(struct space *space, uint64_t addr)
 	return NULL;
 }
 
+/* Where the program's own code is the same, it is the program's. */
 uint64_t space_breakpoint(const struct space *space, uint64_t addr)
 {
 	for (size_t i = 0; i < space->n_breakpoints; i++) {
 		if (space->breakpoints[i].addr == addr)
-			return space->breakpoints[i].watches;
+			return space->breakpoints[i].byte != BREAKPOINT_CODE ? space->breakpoints[i].watches : 0;
 	}
 	return 0;
+}
+
+HIT_PATH void space_code_mend(const struct space *space, uint64_t addr, unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		const struct breakpoint *b = &space->breakpoints[i];
+
+		if (b->is_in && b->addr >= addr && b->addr - addr < len)
+			bytes[b->addr - addr] = b->byte;
+	}
 }
 
 static bool is_gone(const struct space *space, uint64_t addr)
@@ -60,7 +69,7 @@ bool space_was_breakpoint(const struct space *space, uint64_t addr)
 {
 	unsigned char now;
 
-	return is_gone(space, addr) && space_read(space, addr, &now, 1) && now != INT3;
+	return is_gone(space, addr) && space_read(space, addr, &now, 1) && now != BREAKPOINT_CODE;
 }
 
 void space_breakpoints_out(struct space *space)
@@ -70,7 +79,7 @@ void space_breakpoints_out(struct space *space)
 		unsigned char now;
 
 		/* The program may have made other code there since. */
-		if (b->is_in && space_read(space, b->addr, &now, 1) && now == INT3)
+		if (b->is_in && space_read(space, b->addr, &now, 1) && now == BREAKPOINT_CODE)
 			space_write(space, b->addr, &b->byte, 1);
 		b->is_in = false;
 	}
@@ -80,17 +89,24 @@ void space_breakpoints_out(struct space *space)
 static void breakpoints_note(struct space *space)
 {
 	struct safety_breakpoint noted[SAFETY_BREAKPOINTS_MAX];
+	struct maps maps;
 
 	if (!space->safety)
 		return;
-	for (size_t i = 0; i < space->n_breakpoints; i++)
-		noted[i] = (struct safety_breakpoint){space->breakpoints[i].addr, space->breakpoints[i].byte};
+	maps = maps_get(space->pid);
+	for (size_t i = 0; i < space->n_breakpoints; i++) {
+		const struct procfs_map *map = maps_find(&maps, space->breakpoints[i].addr);
+
+		noted[i] = (struct safety_breakpoint){
+			space->breakpoints[i].addr, space->breakpoints[i].byte, map ? map_protection(map) : 0};
+	}
+	maps_free(&maps);
 	space->is_noted = safety_breakpoints_set(space->safety, noted, space->n_breakpoints) == 0;
 }
 
 void space_breakpoints_in(struct space *space)
 {
-	static const unsigned char int3 = INT3;
+	static const unsigned char code = BREAKPOINT_CODE;
 	bool has_changed = !space->is_noted;
 
 	for (size_t i = 0; i < space->n_breakpoints; i++) {
@@ -106,7 +122,7 @@ void space_breakpoints_in(struct space *space)
 	for (size_t i = 0; i < space->n_breakpoints; i++) {
 		struct breakpoint *b = &space->breakpoints[i];
 
-		b->is_in = b->is_there && space_write(space, b->addr, &int3, 1);
+		b->is_in = b->is_there && space_write(space, b->addr, &code, 1);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* space_check.c owns what cannot be watched by pages, and the protections that mappings have. It changes nothing. */
 #include "space_private.h"
 
+#include "watchprof/agent_code.h"
 #include "watchprof/thread_image.h"
 
 #include <inttypes.h>
@@ -72,6 +73,16 @@ static const char *map_refusal(const struct procfs_map *map, enum watch_access a
 	return NULL;
 }
 
+static bool is_breakpoint_code(const struct space *space, uint64_t addr)
+{
+	unsigned char byte;
+
+	if (!space_read(space, addr, &byte, 1))
+		return false;
+	space_code_mend(space, addr, &byte, 1);
+	return byte == BREAKPOINT_CODE;
+}
+
 int space_check(const struct space *space, const struct arming *arming, struct err *err)
 {
 	struct maps maps = maps_get(space_pid(space));
@@ -81,8 +92,12 @@ int space_check(const struct space *space, const struct arming *arming, struct e
 		const struct span *span = &arming->spans[i];
 		uint64_t end = span->addr + span->len;
 
-		if (span->access == ACCESS_EXECUTE)
+		if (span->access == ACCESS_EXECUTE) {
+			if (span->len && is_breakpoint_code(space, span->addr))
+				result = err_set(err, "%s: the instruction there is hlt, which the page engine (--engine=page) has for "
+					"its breakpoints", arming->text[i]);
 			continue;
+		}
 		for (uint64_t addr = span->addr / SPACE_PAGE * SPACE_PAGE; span->len && addr < end && result == 0; addr += SPACE_PAGE) {
 			const struct procfs_map *map = maps_find(&maps, addr);
 			const char *why = map ? map_refusal(map, span->access) : NULL;

@@ -26,11 +26,14 @@ struct safety_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
-/* A breakpoint of ours in the program's code, and the byte of the code that it stands for. The code here does nothing about
- * them: whoever takes the process after us does (rescue.h). */
+/* What a breakpoint of ours is: hlt, of one byte, which is not for programs (Intel SDM volume 2, "HLT"). It is a fault, and not a trap as int3
+ * is: whatever becomes of the signal, and of who was to take it, the thread stands at the instruction that it is to run. */
+#define BREAKPOINT_CODE 0xf4
+
+/* A breakpoint of ours in the program's code, the byte of the code that it stands for, and the protection of its page. */
 #define SAFETY_BREAKPOINTS_MAX 64
 struct safety_breakpoint {
-	uint64_t addr, byte;
+	uint64_t addr, byte, prot;
 };
 
 struct safety_table {
@@ -40,6 +43,7 @@ struct safety_table {
 	uint64_t is_installed; /* ours is in force */
 	uint64_t size;         /* of the whole scratch area, code and data */
 	struct safety_list lists[2];
+	uint64_t is_locked; /* a thread takes a breakpoint out */
 	uint64_t n_breakpoints;
 	struct safety_breakpoint breakpoints[SAFETY_BREAKPOINTS_MAX];
 };

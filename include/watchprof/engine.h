@@ -103,7 +103,7 @@ struct engine_ops {
 	/* What is told where it was taken because the better one does not work here; NULL: it is the better one. */
 	const char *instead;
 
-	/* Every hit raises SIGTRAP in the target; else only those of execute watches do. */
+	/* Hits raise SIGTRAP in the target. */
 	bool is_trapping;
 
 	/* Does it really catch accesses on this machine? One write and one read of a dummy

@@ -4,7 +4,7 @@
  * that no thread dies on the way:
  *
  *   1. rescue_find(), and rescue_breakpoints_out(). Threads go on meanwhile, with every signal they stand at: a SIGSEGV of ours
- * is for our handler; but for a SIGTRAP of ours (rescue_trap_undo()).
+ * is for our handler.
  *   2. All threads stopped: rescue_open(). No page is protected any more.
  *   3. All threads stopped, and rescue_is_quiet(); otherwise let all go on for a moment and try
  * again.
@@ -34,9 +34,6 @@ bool rescue_find(pid_t pid, struct rescue *rescue);
 
 /* The code as the program has it, where breakpoints of ours are left. */
 void rescue_breakpoints_out(const struct rescue *rescue);
-
-/* Has a thread at a SIGTRAP run into one of these? Then it stands before the instruction again, and must not get the signal. */
-bool rescue_trap_undo(const struct rescue *rescue, pid_t tid);
 
 /* All protections as the program has them: calls made by tid, a stopped thread, for which
  * inject_begin() has the rules of tid and status. 0 or -errno. */

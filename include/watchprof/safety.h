@@ -1,6 +1,6 @@
 /* safety: what makes it survivable that the tracer is killed while pages of the tracee are
- * protected: a handler of SIGSEGV in the tracee (agent_code.h), which is only ever reached without
- * a tracer, and which opens the pages again. It is installed by the agent, and the program must not
+ * protected, or breakpoints are in its code: a handler of SIGSEGV in the tracee (agent_code.h), which is only ever reached without
+ * a tracer, and which opens the pages again and takes the breakpoint out. It is installed by the agent, and the program must not
  * notice: it takes the place of the program's own disposition, which is kept in the table and put
  * back whenever the program, or the kernel for it, is to see it.
  *
@@ -27,7 +27,7 @@ void safety_free(struct safety *safety);
  * process has ended. */
 int safety_ranges_set(struct safety *safety, const struct safety_range *ranges, size_t n);
 
-/* The breakpoints that will be in the program's code; they replace the former ones, none of which may be there any more. 0, -E2BIG
+/* The breakpoints that will be in the program's code, with the protections of their pages; they replace the former ones, none of which may be there any more. 0, -E2BIG
  * (more than SAFETY_BREAKPOINTS_MAX), or -ESRCH. */
 int safety_breakpoints_set(struct safety *safety, const struct safety_breakpoint *breakpoints, size_t n);
 

@@ -71,6 +71,9 @@ bool space_is_placed(const struct space *space, const struct places *places);
 /* Some page is shut, or would be if it were not open for a moment. */
 bool space_is_watched(const struct space *space);
 
+/* The same, or there are breakpoints: threads get SIGSEGVs of ours. */
+bool space_is_armed(const struct space *space);
+
 /* Would the user's access of this kind (HIT_READ, HIT_WRITE) to these bytes fault because of us? Open or not. */
 bool space_is_shut(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
 
@@ -120,6 +123,8 @@ size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t le
 uint64_t space_breakpoint(const struct space *space, uint64_t addr);
 /* Was there one, and is the program's own code there again? A thread may have run into it just before. */
 bool space_was_breakpoint(const struct space *space, uint64_t addr);
+/* Of len bytes that were read at addr, those that are breakpoints become the program's own. */
+void space_code_mend(const struct space *space, uint64_t addr, unsigned char *bytes, size_t len);
 /* Take them out of the code, or put them in again. */
 void space_breakpoints_out(struct space *space);
 void space_breakpoints_in(struct space *space);

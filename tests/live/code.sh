@@ -91,4 +91,22 @@ for form in same same-bare; do
 	is "$form: statics of one name are told apart by file" "$(rows "$tmp/report" v:w)" "20 bump
 10 bump"
 done
+# Where a function begins with an access of its own, it is both.
+for first in add load push sub endbr test jump divide; do
+	target "$BIN/firsts"
+	attach -e "first_$first:x" -e v
+	go
+	is "first_$first: the program does what it does" $? 7
+	wait "$prof"
+	is "first_$first: it is counted" "$(rows "$tmp/report" "first_$first:x")" "100 first_$first"
+	is "first_$first: and all accesses" "$(rows "$tmp/report" v | sort)" "1 main
+100 first_add
+100 first_endbr
+100 first_jump
+100 first_load
+100 first_push
+100 first_sub
+100 first_test"
+	[ $ENGINE != page ] || [ $first = divide ] || is "first_$first: no step" "$(field "$tmp/report" stepped)" 0
+done
 done_testing

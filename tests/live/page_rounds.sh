@@ -49,7 +49,7 @@ ran_twice() {
 	said sums | awk '{ gsub(",", ""); exit !($1 - $3 + $4 - $6 == 1 && ($1 == $3 || $4 == $6) && $8 == 0) }'
 }
 
-# struck SIGNAL WHO N WORK: a new target each time, and WHO gets the signal at some moment of the first 30 ms. Numbers of the
+# struck SIGNAL WHO N WORK [WATCH]: a new target each time, and WHO gets the signal at some moment of the first 30 ms. Numbers of the
 # dead in $died, of those in which one instruction ran twice in $twice, of other wrong sums in $wrong.
 struck() {
 	i=0
@@ -58,7 +58,7 @@ struck() {
 	twice=0
 	while [ "$i" -lt "$3" ]; do
 		target "$BIN/page_rounds" "$4"
-		attach -e "$(said at)/8"
+		attach -e "${5:-$(said at)/8}"
 		worker=$(awk '/^TracerPid/ { print $2 }' "/proc/$target/status")
 		# shellcheck disable=SC2046
 		"$BIN/killafter" "-$1" $((i * 7919 % 30011)) $([ "$2" = all ] && echo "$prof") "$worker"
@@ -104,6 +104,11 @@ for who in worker all; do
 	struck 9 $who "$kills" "${WORK:-a}"
 	[ $(((died + wrong) * 100)) -lt $((kills + 100)) ]
 	ok $? "SIGKILL of $who, $kills times: at least 99 % live, and have done all that they did"
+done
+# Breakpoints in a function that four threads call without pause.
+for who in worker all; do
+	struck 9 $who "$kills" a add_one:x
+	is "SIGKILL of $who, add_one:x, $kills times" "$died dead, $((wrong + twice)) wrong" "0 dead, 0 wrong"
 done
 # SIGKILL of the worker, and the first process has done what is to be done.
 worker_kill() {
