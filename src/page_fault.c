@@ -340,6 +340,8 @@ HIT_PATH static bool fault_complete(struct engine *engine, struct fault *fault, 
 	engine->counts.stepped++;
 	fault->last.len = 0;
 	fault->is_stepped = fault_step(engine, fault, thread);
+	if (fault->is_stepped && sys_regs_get(fault->tid, &regs) == 0)
+		fault->outcome.is_under_way = regs.rip == fault->regs.rip;
 	return fault->is_stepped;
 }
 
@@ -442,7 +444,7 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 		is_done = fault.is_stepped = fault_step(engine, &fault, thread);
 		fault_end(engine, process, &fault, &event);
 	}
-	if (is_done)
+	if (is_done && !fault.outcome.is_under_way) /* of a rep, it comes again */
 		own->due_at = 0;
 	return times > 0;
 }

@@ -7,6 +7,7 @@
 #include "watchprof/util.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 _Static_assert(SAFETY_BREAKPOINTS_MAX >= WATCHES_MAX, "all breakpoints can be noted");
 
@@ -98,7 +99,7 @@ static void breakpoints_note(struct space *space)
 		const struct procfs_map *map = maps_find(&maps, space->breakpoints[i].addr);
 
 		noted[i] = (struct safety_breakpoint){
-			space->breakpoints[i].addr, space->breakpoints[i].byte, map ? map_protection(map) : 0};
+			space->breakpoints[i].addr, space->breakpoints[i].byte, (map ? map_protection(map) : 0U) | PROT_EXEC};
 	}
 	maps_free(&maps);
 	space->is_noted = safety_breakpoints_set(space->safety, noted, space->n_breakpoints) == 0;

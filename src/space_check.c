@@ -3,6 +3,7 @@
 
 #include "watchprof/agent_code.h"
 #include "watchprof/thread_image.h"
+#include "watchprof/util.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -73,14 +74,21 @@ static const char *map_refusal(const struct procfs_map *map, enum watch_access a
 	return NULL;
 }
 
-static bool is_breakpoint_code(const struct space *space, uint64_t addr)
+/* Why there can be no breakpoint at an instruction; NULL: there can. A call may sleep as long as it likes, and nobody else can make
+ * it for the thread. Intel SDM volume 2, "SYSCALL", "SYSENTER", "INT n". */
+static const char *instruction_refusal(const struct space *space, uint64_t addr)
 {
-	unsigned char byte;
+	static const unsigned char calls[][2] = {{0x0f, 0x05}, {0x0f, 0x34}, {0xcd, 0x80}};
+	unsigned char code[2];
 
-	if (!space_read(space, addr, &byte, 1))
-		return false;
-	space_code_mend(space, addr, &byte, 1);
-	return byte == BREAKPOINT_CODE;
+	if (!space_read(space, addr, code, sizeof(code)))
+		return NULL;
+	space_code_mend(space, addr, code, sizeof(code));
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (memcmp(code, calls[i], sizeof(code)) == 0)
+			return "is a system call";
+	}
+	return code[0] == BREAKPOINT_CODE ? "is hlt, of which its breakpoints are" : NULL;
 }
 
 int space_check(const struct space *space, const struct arming *arming, struct err *err)
@@ -93,9 +101,11 @@ int space_check(const struct space *space, const struct arming *arming, struct e
 		uint64_t end = span->addr + span->len;
 
 		if (span->access == ACCESS_EXECUTE) {
-			if (span->len && is_breakpoint_code(space, span->addr))
-				result = err_set(err, "%s: the instruction there is hlt, which the page engine (--engine=page) has for "
-					"its breakpoints", arming->text[i]);
+			const char *why = span->len ? instruction_refusal(space, span->addr) : NULL;
+
+			if (why)
+				result = err_set(err, "%s: the instruction there %s: the page engine (--engine=page) cannot watch it",
+					arming->text[i], why);
 			continue;
 		}
 		for (uint64_t addr = span->addr / SPACE_PAGE * SPACE_PAGE; span->len && addr < end && result == 0; addr += SPACE_PAGE) {

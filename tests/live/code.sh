@@ -92,7 +92,7 @@ for form in same same-bare; do
 10 bump"
 done
 # Where a function begins with an access of its own, it is both.
-for first in add load push sub endbr test jump divide; do
+for first in add load push sub endbr test jump divide repeat; do
 	target "$BIN/firsts"
 	attach -e "first_$first:x" -e v
 	go

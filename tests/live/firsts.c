@@ -18,12 +18,29 @@ FUNCTION(first_endbr, "endbr64; incq v(%rip)");
 FUNCTION(first_test, "test %rsp,%rsp; jz 1f; incq v(%rip); 1:");
 FUNCTION(first_jump, "jmp 1f; hlt; 1: incq v(%rip)");
 FUNCTION(first_divide, "divq %rdi"); /* by 7 */
+FUNCTION(first_repeat, "rep stosb");
+/* Never called. */
+FUNCTION(first_call, "syscall");
+FUNCTION(first_halt, "hlt");
+
+/* Below what a function without calls may have there. */
+#define CALL(name) "sub $128,%%rsp; call " #name "; add $128,%%rsp"
+
+static char room[3 * 4096];
+
+static void fill(void)
+{
+	void *at = room;
+	unsigned long n = sizeof(room);
+
+	__asm__ volatile(CALL(first_repeat) : "+D"(at), "+c"(n) : "a"(0) : "cc", "memory");
+}
 
 static long divided(void)
 {
 	unsigned long low = 100, high = 0;
 
-	__asm__ volatile("call first_divide" : "+a"(low), "+d"(high) : "D"(7L) : "cc", "memory");
+	__asm__ volatile(CALL(first_divide) : "+a"(low), "+d"(high) : "D"(7L) : "cc", "memory");
 	return low == 14 && high == 2;
 }
 
@@ -42,6 +59,7 @@ int main(void)
 		first_test();
 		first_jump();
 		right += divided();
+		fill();
 	}
 	return v == 6 * TIMES && right == TIMES ? 7 : 1;
 }

@@ -68,6 +68,12 @@ for tid in /proc/"$target"/task/*; do
 done
 go
 
+# Where the page engine has no breakpoints.
+if [ "$ENGINE" = page ]; then
+	refused "a system call" 125 "watchprof: first_call:x: the instruction there is a system call: *" -e first_call:x -- "$BIN/firsts"
+	refused "hlt" 125 "watchprof: first_halt:x: the instruction there is hlt*" -e first_halt:x -- "$BIN/firsts"
+fi
+
 launch -e no_such_name -- "$BIN/two"
 is "unknown in a launched program: it runs, unwatched" "$status" 0
 is "unknown in a launched program: the report says so" \
