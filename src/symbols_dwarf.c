@@ -18,10 +18,22 @@ struct scope {
 	const char *name; /* NULL: it does not show in names */
 };
 
+static Dwarf *guarded(Dwarf *dwarf)
+{
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, die_of_memory);
+	return dwarf;
+}
+
+Dwarf *module_dwarf(Dwfl_Module *module, Dwarf_Addr *bias)
+{
+	return guarded(dwfl_module_getdwarf(module, bias));
+}
+
 bool units_begin(struct units *units, Dwfl_Module *module)
 {
 	*units = (struct units){.module = module};
-	units->dwarf = dwfl_module_getdwarf(module, &units->bias);
+	units->dwarf = module_dwarf(module, &units->bias);
 	return units->dwarf != NULL;
 }
 
@@ -43,7 +55,7 @@ bool units_next(struct units *units, Dwarf_Die *unit)
 			continue;
 		}
 		/* Then what dwz has moved to a file that several share. */
-		units->dwarf = units->is_shared ? NULL : dwarf_getalt(units->dwarf);
+		units->dwarf = units->is_shared ? NULL : guarded(dwarf_getalt(units->dwarf));
 		units->is_shared = true;
 		units->unit = NULL;
 	}

@@ -82,9 +82,12 @@ static bool is_entry(Dwfl_Module *module, uint64_t addr)
 
 bool unit_find(Dwfl_Module *module, uint64_t addr, Dwarf_Die *unit, Dwarf_Addr *bias)
 {
-	Dwarf_Die *found = dwfl_module_addrdie(module, addr, bias), *next = NULL, split;
+	Dwarf_Die *found, *next = NULL, split;
 	uint8_t type;
 
+	if (!module_dwarf(module, bias))
+		return false;
+	found = dwfl_module_addrdie(module, addr, bias);
 	while (!found && (next = dwfl_module_nextcu(module, next, bias))) {
 		if (dwarf_haspc(next, addr - *bias) > 0)
 			found = next;

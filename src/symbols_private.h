@@ -241,6 +241,9 @@ struct units {
 /* False: the module has no debug info. */
 bool units_begin(struct units *units, Dwfl_Module *module);
 
+/* The debug information of a module; NULL: it has none. libdw ends the program by die_of_memory() from then on. */
+Dwarf *module_dwarf(Dwfl_Module *module, Dwarf_Addr *bias);
+
 /* Where a DIE of a unit is declared; NULL: unknown. stub: of the unit. */
 const char *die_file(Dwarf_Die *die, Dwarf_Die *stub);
 

@@ -317,6 +317,8 @@ static bool cut_make(const struct package *package, Dwarf_Die *skeleton, uint32_
 		return false;
 	cut->elf = elf_memory(cut->image, cut->size);
 	cut->dwarf = cut->elf ? dwarf_begin_elf(cut->elf, DWARF_C_READ, NULL) : NULL;
+	if (cut->dwarf)
+		dwarf_new_oom_handler(cut->dwarf, die_of_memory);
 	return cut->dwarf && dwarf_get_units(cut->dwarf, NULL, &unit, NULL, NULL, &cut->die, NULL) == 0 && cut->die.addr;
 }
 

@@ -63,6 +63,8 @@ static Dwarf_Frame *frame_find(struct cfi *cfi, uint64_t vaddr)
 	if (!cfi->is_searched) {
 		cfi->is_searched = true;
 		cfi->dwarf = dwarf_begin_elf(cfi->elf, DWARF_C_READ, NULL);
+		if (cfi->dwarf)
+			dwarf_new_oom_handler(cfi->dwarf, die_of_memory);
 		cfi->debug_frame = cfi->dwarf ? dwarf_getcfi(cfi->dwarf) : NULL;
 	}
 	if (cfi->debug_frame && dwarf_cfi_addrframe(cfi->debug_frame, vaddr, &frame) == 0)

@@ -88,6 +88,11 @@ void die(const char *format, ...)
 	exit(ERR_FAILED);
 }
 
+void die_of_memory(void)
+{
+	die("out of memory");
+}
+
 void die_hook_push(void (*undo)(void *), void *context)
 {
 	if (n_die_hooks == DIE_HOOKS_MAX)

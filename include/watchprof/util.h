@@ -34,6 +34,9 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
  * a lack of memory and for bugs. The die hooks run first, last in first out. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* die() for a lack of memory; for libraries that end the program themselves if they are not told otherwise (libdw). */
+_Noreturn void die_of_memory(void);
+
 /* Register what has to be undone before the program may end in an emergency
  * (disarm and detach; restore the terminal). At most 4 hooks are kept; more is a bug. */
 void die_hook_push(void (*undo)(void *), void *context);
