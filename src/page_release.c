@@ -12,7 +12,6 @@
 
 #define ROUNDS_MAX 30
 #define AWAIT_MAX  3
-#define SEGV_BIT   (1ULL << (SIGSEGV - 1))
 
 /* Is the signal of the stop that the thread is in a fault of ours? */
 static bool is_own_fault(const struct process *process, const struct thread *thread)
@@ -31,13 +30,6 @@ static bool is_own_step(const struct engine *engine, const struct thread *thread
 
 	return engine->is_emergency && thread_stop_signal(thread) == SIGTRAP && sys_siginfo_get(thread_tid(thread), &info) == 0 &&
 		(info.si_code == TRAP_TRACE || info.si_code == SIGTRAP);
-}
-
-static bool is_fault_due(pid_t tid)
-{
-	struct procfs_status status;
-
-	return procfs_status(tid, &status) && (status.pending & SEGV_BIT);
 }
 
 /* The pages are open already. What a thread of ours has under way is put back, and it goes. */
@@ -94,7 +86,7 @@ static void faults_await(struct engine *engine)
 
 	while ((thread = tracees_first(engine->tracees, thread))) {
 		for (int i = 0; i < AWAIT_MAX && thread_is_stopped(thread) && thread_stop_signal(thread) == 0 &&
-				is_fault_due(thread_tid(thread));
+				procfs_is_pending(thread_tid(thread), SIGSEGV);
 			i++)
 			tracee_await(engine->tracees, thread);
 	}

@@ -59,6 +59,19 @@ bool procfs_status(pid_t tid, struct procfs_status *out)
 	return out->tgid != 0;
 }
 
+#define TRIES_MAX 3
+
+bool procfs_is_pending(pid_t tid, int sig)
+{
+	struct procfs_status status;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		if (procfs_status(tid, &status))
+			return status.pending >> (sig - 1) & 1;
+	}
+	return false;
+}
+
 /* Field 39 of /proc/TID/stat (proc(5)). The second, the name in parentheses, may hold anything; none of the others
  * holds a parenthesis. */
 #define STAT_PROCESSOR 39

@@ -44,7 +44,5 @@ HIT_PATH bool trap_mask_restore(pid_t tid, struct trap_mask *mask)
 
 bool trap_is_due(pid_t tid)
 {
-	struct procfs_status status;
-
-	return procfs_status(tid, &status) && (status.pending & TRAP);
+	return procfs_is_pending(tid, SIGTRAP);
 }

@@ -24,6 +24,10 @@ struct procfs_status {
 /* Returns false where there is no such thread. */
 bool procfs_status(pid_t tid, struct procfs_status *out);
 
+/* Is the signal pending for the thread? False where there is no such thread. What failed for another reason (EMFILE) is tried again:
+ * who lets a thread go with a signal of ours kills it. */
+bool procfs_is_pending(pid_t tid, int sig);
+
 /* The processor that a thread runs on, or ran on last; -1: not known. */
 int procfs_processor(pid_t tid);
 

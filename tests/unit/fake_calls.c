@@ -684,6 +684,13 @@ bool procfs_status(pid_t tid, struct procfs_status *out)
 	return true;
 }
 
+bool procfs_is_pending(pid_t tid, int sig)
+{
+	struct procfs_status status;
+
+	return procfs_status(tid, &status) && (status.pending >> (sig - 1) & 1);
+}
+
 pid_t *procfs_threads(pid_t pid, size_t *n)
 {
 	pid_t *tids;
