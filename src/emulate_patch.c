@@ -250,10 +250,20 @@ static bool code_put(struct emulate_plan *plan, const struct decoded *code)
 	return out.n <= INSN_BYTES_MAX;
 }
 
-/* Is what was made the same instruction, on (register)? */
-static bool is_same(const struct emulate_plan *plan, const struct decoded *code)
+/* Is an operand in memory at (register) now? */
+static bool is_at_base(const struct emulate_plan *plan, const ZydisDecodedOperand *is, const ZydisDecodedOperand *was)
 {
 	bool is_spread = plan->operands[0].lanes == LANES_SPREAD;
+
+	return insn_general_register(is->mem.base) == plan->base && is->mem.disp.value == 0 &&
+		is->mem.segment != ZYDIS_REGISTER_FS && is->mem.segment != ZYDIS_REGISTER_GS &&
+		is->mem.index == (is_spread ? was->mem.index : ZYDIS_REGISTER_NONE);
+}
+
+/* Is what was made the same instruction, but for the register that stands for the stack pointer, and on (register) where it accesses
+ * memory? */
+static bool is_same(const struct emulate_plan *plan, const struct decoded *code)
+{
 	struct decoded made;
 
 	if (!insn_parse(plan->code, plan->n_code, &made.in, made.ops) || made.in.length != plan->n_code ||
@@ -266,13 +276,9 @@ static bool is_same(const struct emulate_plan *plan, const struct decoded *code)
 		if (is->type != was->type || is->size != was->size || is->actions != was->actions)
 			return false;
 		if (is->type == ZYDIS_OPERAND_TYPE_REGISTER && is->reg.value != was->reg.value &&
-			insn_general_register(was->reg.value) != RSP)
+			(insn_general_register(was->reg.value) != RSP || insn_general_register(is->reg.value) != plan->rsp_as))
 			return false;
-		if (is->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			(insn_general_register(is->mem.base) != plan->base || is->mem.disp.value != 0 ||
-				is->mem.segment == ZYDIS_REGISTER_FS || is->mem.segment == ZYDIS_REGISTER_GS ||
-				(!is_spread && is->mem.index != ZYDIS_REGISTER_NONE) ||
-				(is_spread && is->mem.index != was->mem.index)))
+		if (is->type == ZYDIS_OPERAND_TYPE_MEMORY && plan->n_operands && !is_at_base(plan, is, was))
 			return false;
 	}
 	return true;
@@ -408,26 +414,6 @@ static void plain_put(struct emulate_plan *plan, const struct decoded *code)
 	}
 }
 
-/* Is what was made the same instruction, but for that register? */
-static bool is_same_plain(const struct emulate_plan *plan, const struct decoded *code)
-{
-	struct decoded made;
-
-	if (!insn_parse(plan->code, plan->n_code, &made.in, made.ops) || made.in.length != plan->n_code ||
-		made.in.mnemonic != code->in.mnemonic || made.in.operand_count != code->in.operand_count)
-		return false;
-	for (unsigned i = 0; i < made.in.operand_count; i++) {
-		const ZydisDecodedOperand *is = &made.ops[i], *was = &code->ops[i];
-
-		if (is->type != was->type || is->size != was->size || is->actions != was->actions)
-			return false;
-		if (is->type == ZYDIS_OPERAND_TYPE_REGISTER && is->reg.value != was->reg.value &&
-			(insn_general_register(was->reg.value) != RSP || insn_general_register(is->reg.value) != plan->rsp_as))
-			return false;
-	}
-	return true;
-}
-
 bool emulate_patch_plain(struct emulate_plan *plan, const struct decoded *code)
 {
 	uint32_t used;
@@ -443,5 +429,5 @@ bool emulate_patch_plain(struct emulate_plan *plan, const struct decoded *code)
 	if (plan->base == INSN_NO_REGISTER || (used >> RSP & 1 && plan->rsp_as == INSN_NO_REGISTER))
 		return false;
 	plain_put(plan, code);
-	return is_same_plain(plan, code);
+	return is_same(plan, code);
 }

@@ -1,12 +1,17 @@
 # page_crammed.sh: a program that has as many mappings as it may have: pages cannot be shut then, and that is told.
 . "$(dirname "$0")/lib.sh"
 
-target "$BIN/crammed"
-attach -e there.v:w
-tell begin
-heard '^free 1000'
-tell cram
-heard '^crammed 2000'
+# crammed: watched from when it has few mappings until it has as many as it may.
+crammed() {
+	target "$BIN/crammed"
+	attach -e there.v:w
+	tell begin
+	heard '^free 1000'
+	tell cram
+	heard '^crammed 2000'
+}
+
+crammed
 until_true has_line "$tmp/prof.err" 'could not be protected again'
 matches "pages that cannot be shut again: one warning" "$(grep warning "$tmp/prof.err")" \
 	"watchprof: warning: watched pages could not be protected again*vm.max_map_count*"
@@ -21,12 +26,7 @@ is "and the report tells of the time between" "$(field "$tmp/report" windows) $(
 ok $? "and how long it was"
 
 # It has not ended when the report is written.
-target "$BIN/crammed"
-attach -e there.v:w
-tell begin
-heard '^free 1000'
-tell cram
-heard '^crammed 2000'
+crammed
 leave
 is "let go: status" $? 0
 is "let go: hits, windows, complete" "$(field "$tmp/report" hits) $(field "$tmp/report" windows) $(field "$tmp/report" complete)" "1000 1 no"
