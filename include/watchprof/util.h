@@ -34,8 +34,9 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
  * a lack of memory and for bugs. The die hooks run first, last in first out. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* die() for a lack of memory; for libraries that end the program themselves if they are not told otherwise (libdw). */
-_Noreturn void die_of_memory(void);
+/* die() for a lack of memory; for libraries that end the program themselves if they are not told otherwise (libdw).
+ * An attribute: to clang _Noreturn is no part of a function's type, and the type of libdw's handlers has it. */
+void die_of_memory(void) __attribute__((noreturn));
 
 /* Register what has to be undone before the program may end in an emergency
  * (disarm and detach; restore the terminal). At most 4 hooks are kept; more is a bug. */
