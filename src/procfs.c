@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,9 +17,13 @@
 static FILE *proc_open(pid_t pid, const char *name)
 {
 	char path[64];
+	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return fopen(path, "re");
+	file = fopen(path, "re");
+	if (!file && errno == ENOMEM) /* and not a process that has gone */
+		die_of_memory();
+	return file;
 }
 
 /* One line of the status file: "Key:\tvalue". */
@@ -43,6 +48,16 @@ static void status_line(const char *line, struct procfs_status *out)
 	sscanf(line, "Seccomp_filters:\t%d", &out->filters);
 }
 
+/* False: there is no other line. Half a list would be taken for a whole one: without memory the program ends. */
+static bool line_next(FILE *file, char **line, size_t *cap)
+{
+	if (getline(line, cap, file) > 0)
+		return true;
+	if (!feof(file) && !ferror(file))
+		die_of_memory();
+	return false;
+}
+
 bool procfs_status(pid_t tid, struct procfs_status *out)
 {
 	FILE *file = proc_open(tid, "status");
@@ -52,7 +67,7 @@ bool procfs_status(pid_t tid, struct procfs_status *out)
 	*out = (struct procfs_status){0};
 	if (!file)
 		return false;
-	while (getline(&line, &cap, file) > 0)
+	while (line_next(file, &line, &cap))
 		status_line(line, out);
 	free(line);
 	fclose(file);
@@ -180,7 +195,7 @@ struct procfs_map *procfs_maps(pid_t pid, size_t *n)
 	*n = 0;
 	if (!file)
 		return NULL;
-	while (getline(&line, &cap, file) > 0) {
+	while (line_next(file, &line, &cap)) {
 		if (*n == cap_maps) {
 			cap_maps = cap_maps ? cap_maps * 2 : 64;
 			maps = mem_resize(maps, cap_maps, sizeof(*maps));

@@ -9,6 +9,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <libiberty/demangle.h>
@@ -50,6 +51,15 @@ const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t add
 	return NULL;
 }
 
+/* Did libdwfl fail for lack of memory just now? Its errors, libelf's and libdw's have no public numbers; their words are not
+ * translated, as main() leaves LC_MESSAGES alone. */
+static bool is_out_of_memory(void)
+{
+	const char *error = dwfl_errmsg(-1);
+
+	return error && strcmp(error, "out of memory") == 0;
+}
+
 static int module_adopt(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, void *arg)
 {
 	GElf_Addr bias;
@@ -57,24 +67,29 @@ static int module_adopt(Dwfl_Module *module, void **userdata, const char *name, 
 	(void)name;
 	(void)base;
 	*userdata = arg; /* read by debug_find_elf() and debug_find() */
-	/* Opened now, when the process surely lives: names are looked up after it may have gone. */
-	dwfl_module_getelf(module, &bias);
+	/* Opened now, when the process surely lives: names are looked up after it may have gone. What is not opened
+	 * stays so. */
+	if (!dwfl_module_getelf(module, &bias) && is_out_of_memory())
+		die_of_memory();
 	return DWARF_CB_OK;
 }
 
 void symbols_refresh(struct symbols *symbols)
 {
 	pid_t living = procfs_living_thread(symbols->pid);
+	int error = 0;
 
 	symbols_links_forget(symbols);
 	procfs_maps_free(symbols->maps, symbols->n_maps);
 	symbols->maps = procfs_maps(symbols->pid, &symbols->n_maps);
 	dwfl_report_begin(symbols->dwfl);
 	if (living)
-		dwfl_linux_proc_report(symbols->dwfl, living);
+		error = dwfl_linux_proc_report(symbols->dwfl, living);
+	if (error == ENOMEM || (error < 0 && is_out_of_memory()))
+		die_of_memory();
 	dwfl_report_end(symbols->dwfl, NULL, NULL);
 	dwfl_getmodules(symbols->dwfl, module_adopt, symbols, 0);
-	symbols->exe = dwfl_addrmodule(symbols->dwfl, procfs_auxv(symbols->pid, AT_PHDR));
+	symbols->exe = module_at(symbols, procfs_auxv(symbols->pid, AT_PHDR));
 }
 
 static struct symbols *symbols_begin(pid_t pid, struct symbols_source *source)
@@ -182,7 +197,7 @@ struct loader symbols_loader(struct symbols *symbols)
 	uint64_t base = procfs_auxv(symbols->pid, AT_BASE);
 	struct loader loader = {
 		.is_dynamic = base != 0, .entry = procfs_auxv(symbols->pid, AT_ENTRY)};
-	Dwfl_Module *module = base ? dwfl_addrmodule(symbols->dwfl, base) : NULL;
+	Dwfl_Module *module = base ? module_at(symbols, base) : NULL;
 
 	if (!module)
 		return loader;
@@ -210,7 +225,7 @@ static char *symbol_name(const char *raw)
 /* The object that an address lies in: its name, owned by the caller, and its end; NULL: none is known. */
 static char *object_at(struct symbols *symbols, uint64_t addr, uint64_t *end)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	GElf_Off offset;
 	GElf_Sym symbol;
 	const char *raw =
@@ -224,7 +239,7 @@ static char *object_at(struct symbols *symbols, uint64_t addr, uint64_t *end)
 
 char *symbols_name(struct symbols *symbols, uint64_t addr)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	GElf_Off offset;
 	GElf_Sym symbol;
 	const char *raw =

@@ -38,7 +38,7 @@ static bool symbol_start(Dwfl_Module *module, uint64_t addr, uint64_t *start)
 bool symbols_boundary(struct symbols *symbols, uint64_t ip, unsigned nth, uint64_t *start)
 {
 	static bool (*const starts[])(Dwfl_Module *module, uint64_t addr, uint64_t *start) = {line_start, symbol_start};
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, ip - 1);
+	Dwfl_Module *module = module_at(symbols, ip - 1);
 
 	for (size_t i = 0; module && i < ARRAY_LEN(starts); i++) {
 		if (starts[i](module, ip - 1, start) && nth-- == 0)

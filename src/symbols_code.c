@@ -27,7 +27,7 @@ static bool rules_range(Dwfl_Module *module, uint64_t addr, uint64_t *start, uin
 
 bool symbols_code_range(struct symbols *symbols, uint64_t addr, uint64_t *start, uint64_t *end)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	GElf_Off offset;
 	GElf_Sym symbol;
 
@@ -71,7 +71,7 @@ static bool file_bytes(Dwfl_Module *module, uint64_t addr, unsigned char *bytes,
 
 bool symbols_code_bytes(struct symbols *symbols, uint64_t addr, unsigned char *bytes, size_t len)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 
 	if (symbols->pid && sys_memory_read(symbols->pid, addr, bytes, len) == (ssize_t)len)
 		return true;

@@ -26,6 +26,17 @@ pid_t symbols_tid(const struct symbols *symbols)
 	return procfs_living_thread(symbols->pid);
 }
 
+Dwfl_Module *module_at(const struct symbols *symbols, uint64_t addr)
+{
+	Dwfl_Module *module = NULL;
+
+	dwfl_errno(); /* of an earlier call */
+	dwfl_addrsegment(symbols->dwfl, addr, &module);
+	if (dwfl_errno()) /* the one error that it has */
+		die_of_memory();
+	return module;
+}
+
 static bool read_at(const struct symbols *symbols, uint64_t addr, void *out, size_t len)
 {
 	return addr && sys_memory_read(symbols_tid(symbols), addr, out, len) == (ssize_t)len;
@@ -108,7 +119,7 @@ const struct link *symbols_link(struct symbols *symbols, Dwfl_Module *module)
 	const struct link *links = symbols_links(symbols, &n);
 
 	for (size_t i = 0; module && i < n; i++) {
-		if (dwfl_addrmodule(symbols->dwfl, links[i].dynamic) == module)
+		if (module_at(symbols, links[i].dynamic) == module)
 			return &links[i];
 	}
 	return NULL;
@@ -116,7 +127,7 @@ const struct link *symbols_link(struct symbols *symbols, Dwfl_Module *module)
 
 uint64_t symbols_link_map(struct symbols *symbols, uint64_t module)
 {
-	const struct link *link = symbols_link(symbols, dwfl_addrmodule(symbols->dwfl, module));
+	const struct link *link = symbols_link(symbols, module_at(symbols, module));
 
 	return link ? link->map : 0;
 }
@@ -141,7 +152,7 @@ static char *link_name(const struct symbols *symbols, const struct link *link)
 
 void symbols_home(struct symbols *symbols, uint64_t addr, struct home *out)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	const struct link *link = module == symbols->exe ? NULL : symbols_link(symbols, module);
 
 	*out = (struct home){0};
@@ -181,9 +192,9 @@ bool symbols_is_taken(struct symbols *symbols, const struct home *home)
 bool symbols_is_linker(struct symbols *symbols, uint64_t addr)
 {
 	uint64_t base = procfs_auxv(symbols->pid, AT_BASE);
-	Dwfl_Module *linker = base ? dwfl_addrmodule(symbols->dwfl, base) : NULL;
+	Dwfl_Module *linker = base ? module_at(symbols, base) : NULL;
 
-	return linker && dwfl_addrmodule(symbols->dwfl, addr) == linker;
+	return linker && module_at(symbols, addr) == linker;
 }
 
 void home_fini(struct home *home)
@@ -201,7 +212,7 @@ uint64_t symbols_export(struct symbols *symbols, const char *name)
 	/* The program's own C library, not that of another namespace. What is asked for mostly is where the
 	 * last was, and nobody has two of it. */
 	for (size_t i = 0; i < n && !found && links[i].space == 0; i++) {
-		Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, links[i].dynamic);
+		Dwfl_Module *module = module_at(symbols, links[i].dynamic);
 
 		found = module ? module_export(module, name) : 0;
 		if (found)
@@ -243,7 +254,7 @@ bool symbols_exe_tls(struct symbols *symbols, uint64_t module, uint64_t *below)
 	GElf_Phdr tls;
 	uint64_t mask;
 
-	if (!symbols->exe || dwfl_addrmodule(symbols->dwfl, module) != symbols->exe ||
+	if (!symbols->exe || module_at(symbols, module) != symbols->exe ||
 		!module_tls(symbols->exe, &tls))
 		return false;
 	/* "ELF Handling for Thread-Local Storage", variant II: the block ends at the thread pointer, or as

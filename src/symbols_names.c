@@ -293,12 +293,12 @@ static bool is_jit(const struct procfs_map *map)
 
 void symbols_locate(struct symbols *symbols, uint64_t addr, struct loc *out)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	const struct procfs_map *map = symbols_map(symbols, addr);
 
 	if (!map || !map->executable) {
 		symbols_refresh(symbols); /* something was mapped since, maybe where something else was */
-		module = dwfl_addrmodule(symbols->dwfl, addr);
+		module = module_at(symbols, addr);
 		map = symbols_map(symbols, addr);
 	}
 	names_clear(symbols);

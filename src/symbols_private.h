@@ -158,6 +158,10 @@ enum match scopes_match(const struct asked *asked, const char *last, const struc
 /* How well the name of a variable with all its scopes, as debug info has it, fits. */
 enum match name_match(const struct asked *asked, const char *name);
 
+/* The module that has the address; NULL: none. For dwfl_addrmodule(), which returns what happens to be on the stack
+ * where there is no memory for its tables (elfutils 0.188, segment.c): without memory the program ends. */
+Dwfl_Module *module_at(const struct symbols *symbols, uint64_t addr);
+
 /* The mapping an address lies in; NULL: it is not mapped. */
 const struct procfs_map *symbols_map(const struct symbols *symbols, uint64_t addr);
 

@@ -222,7 +222,7 @@ static struct member *members_of(struct symbols *symbols, size_t *n)
 
 	*n = 0;
 	for (size_t i = 0; i < n_links && links[i].space == 0; i++)
-		members[(*n)++] = member_of(dwfl_addrmodule(symbols->dwfl, links[i].dynamic));
+		members[(*n)++] = member_of(module_at(symbols, links[i].dynamic));
 	return members;
 }
 

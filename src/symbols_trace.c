@@ -9,7 +9,7 @@
 
 uint64_t symbols_offset(struct symbols *symbols, uint64_t addr)
 {
-	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, addr);
+	Dwfl_Module *module = module_at(symbols, addr);
 	GElf_Off offset = 0;
 	GElf_Sym sym;
 

@@ -63,9 +63,10 @@ def writable(command):
             stdin=subprocess.DEVNULL)
         while child.poll() is None:
             try:
+                # Asked before: the mappings that are read may still be those of setarch if it is asked after.
+                exe = os.readlink(f"/proc/{child.pid}/exe")
                 with open(f"/proc/{child.pid}/maps") as file:
                     maps = file.read()
-                exe = os.readlink(f"/proc/{child.pid}/exe")
             except OSError:
                 continue
             if os.path.basename(exe) != "setarch" and len(maps) >= len(best):
