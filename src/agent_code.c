@@ -150,15 +150,25 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	"	test %eax, %eax\n"
 	"	jnz 5f\n"
+	"	xor %r9d, %r9d\n" /* 1: the instruction faults by itself */
 	"	cmpb $0xf4, (%rbp)\n"
-	"	jne 4f\n"
+	"	jne 6f\n"
 	"	mov 8(%r8), %cl\n"
 	"	mov %cl, (%rbp)\n"
 	"4:	mov 16(%r8), %rdx\n"
 	"	mov $10, %eax\n" /* mprotect, of the same */
 	"	syscall\n"
 	"	movq $0, 49256(%rbx)\n"
+	"	test %r9d, %r9d\n"
+	"	jnz .Lforeign\n"
 	"	ret\n"
+	/* Another thread was here before; or, where this one was told so already (by half its stack pointer beside the byte), the
+	 * fault is not the breakpoint's. */
+	"6:	mov 160(%r13), %ecx\n"
+	"	cmp %ecx, 12(%r8)\n"
+	"	sete %r9b\n"
+	"	mov %ecx, 12(%r8)\n"
+	"	jmp 4b\n"
 	"5:	movq $0, 49256(%rbx)\n"
 	"	mov $24, %eax\n" /* sched_yield */
 	"	syscall\n"

@@ -388,13 +388,16 @@ HIT_PATH static bool held_release(struct engine *engine, struct hit *hit)
 	struct thread *thread = engine->held;
 	struct user_regs_struct regs;
 	struct process *process;
+	bool is_passing;
 
 	if (!thread)
 		return false;
+	is_passing = engine->is_passing;
 	engine->held = NULL;
+	engine->is_passing = false;
 	process = process_find(engine, thread_pid(thread));
-	if (process && engine->held_sig == 0 && sys_regs_get(thread_tid(thread), &regs) == 0 &&
-		space_breakpoint(process->space, regs.rip))
+	/* What is held for another reason runs into the breakpoint where it stands, and is counted. */
+	if (process && is_passing && sys_regs_get(thread_tid(thread), &regs) == 0 && space_breakpoint(process->space, regs.rip))
 		return page_breakpoint_pass(engine, process, thread, hit);
 	tracee_resume(engine->tracees, thread, engine->held_sig);
 	return false;
@@ -433,6 +436,7 @@ static bool breakpoint_take(struct engine *engine, struct process *process, cons
 {
 	engine->held = event->thread;
 	engine->held_sig = 0;
+	engine->is_passing = true;
 	if (!watches || !process->is_counted || is_due(engine, event->thread, regs))
 		return false;
 	if (watches & HOOK_BIT)
@@ -441,6 +445,23 @@ static bool breakpoint_take(struct engine *engine, struct process *process, cons
 	if (watches)
 		page_execute_take(engine, process, event, regs, watches, hit);
 	return watches != 0;
+}
+
+/* A SIGSEGV as one of a breakpoint: is it the program's own nevertheless, raised by the instruction that is there? */
+static bool is_protected(struct engine *engine, const struct process *process, struct thread *thread,
+	const struct user_regs_struct *regs, uint64_t watches)
+{
+	const uint64_t generation = space_breakpoints_generation(process->space);
+	struct page_thread *own = page_thread(engine, thread);
+	bool is_its_own = own->is_protected;
+
+	own->is_protected = false;
+	if (watches || is_its_own)
+		return is_its_own;
+	is_its_own = own->gone_at == regs->rip && own->gone_in == generation;
+	own->gone_at = regs->rip;
+	own->gone_in = generation;
+	return is_its_own;
 }
 
 /* Did a thread run into this address for an instruction, rather than for data? Where code lies, its data may lie as well. */
@@ -454,7 +475,7 @@ static bool may_be_code(pid_t tid, uint64_t addr)
 /* A SIGSEGV: of a shut page? */
 HIT_PATH static bool segv_take(struct engine *engine, struct process *process, const struct tracee_event *event, struct hit *hit)
 {
-	bool is_foreign = true, is_hit = false;
+	bool is_foreign = true, is_hit = false, is_own = false;
 	struct user_regs_struct regs;
 	uint64_t watches;
 	siginfo_t info;
@@ -464,9 +485,12 @@ HIT_PATH static bool segv_take(struct engine *engine, struct process *process, c
 		tracee_resume(engine->tracees, event->thread, 0);
 		return false;
 	}
-	if (info.si_code == SI_KERNEL && page_breakpoint(process, event->tid, &regs, &watches))
-		return breakpoint_take(engine, process, event, &regs, watches, hit);
-	if (info.si_code == SI_KERNEL && space_is_watched(process->space))
+	if (info.si_code == SI_KERNEL && page_breakpoint(process, event->tid, &regs, &watches)) {
+		is_own = is_protected(engine, process, event->thread, &regs, watches);
+		if (!is_own)
+			return breakpoint_take(engine, process, event, &regs, watches, hit);
+	}
+	if (info.si_code == SI_KERNEL && !is_own && space_is_watched(process->space))
 		is_foreign = !page_vsyscall_take(engine, process, event);
 	if (info.si_code == SEGV_ACCERR) {
 		uint64_t addr = (uint64_t)(uintptr_t)info.si_addr;

@@ -21,6 +21,9 @@
 #define VSYSCALL      0xffffffffff600000ULL
 #define VSYSCALL_SIZE 0x1000
 
+/* So far from the stack pointer a thread has what is its own. */
+#define STACK_NEAR 4096
+
 #define BIT(sig) (1ULL << ((sig) - 1))
 /* Signals that an instruction raises: blocked, they would lose their handlers (force_sig() in the kernel). */
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
@@ -34,6 +37,7 @@ struct fault {
 	size_t code_len;
 	struct emulate_outcome outcome;
 	bool is_stepped; /* the thread has run it itself */
+	bool is_at_breakpoint; /* rather than at an access to a shut page */
 	/* What the emulator read or wrote last: so the memory is now, as nobody else gets at shut pages. len 0: not known. */
 	struct {
 		uint64_t addr;
@@ -72,7 +76,7 @@ HIT_PATH static bool fault_read(void *context, uint64_t addr, void *out, size_t 
 
 		part = fault_part(fault, addr + at, len - at, &is_watched);
 		if (is_watched ? !space_read(fault->space, addr + at, to, part)
-			       : sys_memory_read(fault->tid, addr + at, to, part) != (ssize_t)part)
+			       : sys_memory_read_allowed(fault->tid, addr + at, to, part) != (ssize_t)part)
 			return false;
 	}
 	last_note(fault, addr, out, len);
@@ -141,7 +145,7 @@ HIT_PATH static void fault_begin(struct fault *fault, struct space *space, pid_t
 {
 	fault->space = space;
 	fault->tid = tid;
-	fault->is_stepped = false;
+	fault->is_stepped = fault->is_at_breakpoint = false;
 	fault->last.len = 0;
 }
 
@@ -329,19 +333,43 @@ HIT_PATH static void hit_end(struct engine *engine, const struct hit *hit)
 	tracees_saw_time(engine->tracees, now_ns);
 }
 
+/* Would the instruction be as atomic here as it is where the thread runs it? In pages that are shut nobody else is; elsewhere it
+ * may use its own stack, and copy: of that the pieces come one by one anyway. */
+HIT_PATH static bool fault_is_atomic(const struct fault *fault)
+{
+	const struct emulate_outcome *out = &fault->outcome;
+	bool is_closed = space_is_closed(fault->space);
+
+	if (!fault->is_at_breakpoint && !is_closed)
+		return false;
+	for (size_t i = 0; i < out->n_accesses; i++) {
+		const struct emulate_access *access = &out->accesses[i];
+		bool is_changed = (access->kind & (HIT_READ | HIT_WRITE)) == (HIT_READ | HIT_WRITE);
+		bool is_stack = access->addr - (fault->regs.rsp - STACK_NEAR) < 2ULL * STACK_NEAR;
+
+		if (!is_changed && (is_stack || out->element || !fault->is_at_breakpoint))
+			continue;
+		if (!is_closed || !space_is_near(fault->space, access->addr, 1) ||
+			!space_is_near(fault->space, access->addr + access->len - 1, 1))
+			return false;
+	}
+	return true;
+}
+
 /* Complete the access. False: it did not happen. */
 HIT_PATH static bool fault_complete(struct engine *engine, struct fault *fault, const struct emulate_target *target,
 	struct thread *thread)
 {
 	struct user_regs_struct regs = fault->regs;
 
-	if (emulate(engine->emulator, target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
+	if (fault_is_atomic(fault) &&
+		emulate(engine->emulator, target, fault->code, fault->code_len, &regs, &fault->outcome) == EMULATE_DONE)
 		return regs_put(fault, &regs) == 0;
 	engine->counts.stepped++;
 	fault->last.len = 0;
 	fault->is_stepped = fault_step(engine, fault, thread);
 	if (fault->is_stepped && sys_regs_get(fault->tid, &regs) == 0)
-		fault->outcome.is_under_way = regs.rip == fault->regs.rip;
+		fault->outcome.is_under_way = fault->outcome.element && regs.rip == fault->regs.rip;
 	return fault->is_stepped;
 }
 
@@ -422,6 +450,16 @@ HIT_PATH bool page_fault_take(struct engine *engine, struct process *process, co
 	return times > 0;
 }
 
+/* It has not run, and comes next to a SIGSEGV: its own, which looks as that of a breakpoint does? */
+static bool fault_is_protected(const struct fault *fault, const struct thread *thread)
+{
+	struct user_regs_struct regs;
+	siginfo_t info;
+
+	return thread_stop_signal(thread) == SIGSEGV && sys_siginfo_get(fault->tid, &info) == 0 && info.si_code == SI_KERNEL &&
+		sys_regs_get(fault->tid, &regs) == 0 && regs.rip == fault->regs.rip;
+}
+
 bool page_breakpoint_pass(struct engine *engine, struct process *process, struct thread *thread, struct hit *hit)
 {
 	const struct tracee_event event = {.thread = thread, .pid = thread_pid(thread), .tid = thread_tid(thread)};
@@ -432,6 +470,7 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 	bool is_done = false;
 
 	fault_begin(&fault, process->space, event.tid);
+	fault.is_at_breakpoint = true;
 	if (!fault_look(engine, &fault, &target)) {
 		tracee_resume(engine->tracees, thread, 0);
 		return false;
@@ -446,6 +485,7 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 	}
 	if (is_done && !fault.outcome.is_under_way) /* of a rep, it comes again */
 		own->due_at = 0;
+	own->is_protected = !is_done && fault_is_protected(&fault, thread);
 	return times > 0;
 }
 

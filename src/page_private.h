@@ -50,6 +50,8 @@ struct page_thread {
 	uint64_t thread_pointer;    /* when thread-local variables were looked up; 0: they were not */
 	bool is_partial;	    /* it has none of one, and nothing tells when it gets it */
 	uint64_t due_at, due_sp;    /* it has been counted at this breakpoint, and has not run on; 0: none */
+	bool is_protected;	    /* the instruction at the breakpoint has raised a general protection fault itself, which comes next */
+	uint64_t gone_at, gone_in;  /* it ran into this breakpoint that was gone, and in which generation of them; 0: none */
 	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */
 	LIST_ENTRY(page_thread) all;
 };
@@ -68,6 +70,7 @@ struct engine {
 	bool has_processors;
 	struct thread *held; /* stopped until the next call of next() */
 	int held_sig;
+	bool is_passing; /* it is held at a breakpoint that it has reached, and passes next */
 	bool hook_due;
 	pid_t hook_pid, hook_tid;
 	uint32_t hook_image, images;

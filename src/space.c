@@ -329,6 +329,11 @@ HIT_PATH bool space_is_near(const struct space *space, uint64_t addr, uint64_t l
 	return any_page(space, addr, len, 0, page_is_any);
 }
 
+HIT_PATH bool space_is_closed(const struct space *space)
+{
+	return space->n_open == 0 && !space->is_ajar;
+}
+
 void space_open(struct space *space)
 {
 	if (space->n_open++ == 0 && space->agent)
@@ -767,6 +772,9 @@ void space_leave(struct space *space)
 
 void space_forget(struct space *space)
 {
+	/* A child by vfork may run on in the memory of a process that has ended, or runs another program. */
+	if (space->users > 1)
+		space_breakpoints_out(space);
 	agent_end(space, agent_forget);
 	gap_note(space, false);
 	space->n_pages = 0;

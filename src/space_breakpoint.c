@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-_Static_assert(SAFETY_BREAKPOINTS_MAX >= WATCHES_MAX, "all breakpoints can be noted");
+/* With the hook: see space_plan(). */
+_Static_assert(SAFETY_BREAKPOINTS_MAX > IMAGE_MOVED, "all breakpoints can be noted");
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -42,7 +43,8 @@ HIT_PATH void space_code_mend(const struct space *space, uint64_t addr, unsigned
 	for (size_t i = 0; i < space->n_breakpoints; i++) {
 		const struct breakpoint *b = &space->breakpoints[i];
 
-		if (b->is_in && b->addr >= addr && b->addr - addr < len)
+		/* The program may have made other code there since. */
+		if (b->is_in && b->addr >= addr && b->addr - addr < len && bytes[b->addr - addr] == BREAKPOINT_CODE)
 			bytes[b->addr - addr] = b->byte;
 	}
 }
@@ -71,6 +73,11 @@ bool space_was_breakpoint(const struct space *space, uint64_t addr)
 	unsigned char now;
 
 	return is_gone(space, addr) && space_read(space, addr, &now, 1) && now != BREAKPOINT_CODE;
+}
+
+uint64_t space_breakpoints_generation(const struct space *space)
+{
+	return space->generation;
 }
 
 void space_breakpoints_out(struct space *space)
@@ -151,6 +158,7 @@ void space_breakpoints_set(struct space *space, const struct arming *arming)
 {
 	space_breakpoints_out(space);
 	gone_note(space);
+	space->generation++;
 	space->n_breakpoints = 0;
 	space->is_noted = false;
 	for (size_t i = 0; i < arming->n; i++) {

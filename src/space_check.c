@@ -20,8 +20,9 @@ int space_plan(const struct arming *arming, struct err *err)
 			continue;
 		if (span_check_user(span, arming->text[i], err))
 			return -1;
-		if (arming->modules && arming->modules[i] && arming->n > IMAGE_MOVED)
-			return err_set(err, "%s: a thread-local variable; there are more than %d watches", arming->text[i], IMAGE_MOVED);
+		if (((arming->modules && arming->modules[i]) || span->access == ACCESS_EXECUTE) && arming->n > IMAGE_MOVED)
+			return err_set(err, "%s: code or a thread-local variable; there are more than %d watches", arming->text[i],
+				IMAGE_MOVED);
 		if (span->access != ACCESS_EXECUTE && span->len > SPACE_WATCH_MAX)
 			return err_set(err, "%s: %" PRIu64 " bytes; a watch has %lu at most", arming->text[i], span->len,
 				SPACE_WATCH_MAX);
@@ -79,16 +80,20 @@ static const char *map_refusal(const struct procfs_map *map, enum watch_access a
 static const char *instruction_refusal(const struct space *space, uint64_t addr)
 {
 	static const unsigned char calls[][2] = {{0x0f, 0x05}, {0x0f, 0x34}, {0xcd, 0x80}};
-	unsigned char code[2];
+	unsigned char code[2], now;
 
 	if (!space_read(space, addr, code, sizeof(code)))
 		return NULL;
+	now = code[0];
 	space_code_mend(space, addr, code, sizeof(code));
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (memcmp(code, calls[i], sizeof(code)) == 0)
 			return "is a system call";
 	}
-	return code[0] == BREAKPOINT_CODE ? "is hlt, of which its breakpoints are" : NULL;
+	if (code[0] == BREAKPOINT_CODE)
+		return "is hlt, of which its breakpoints are";
+	/* As it is: the kernel lets nobody write where no copy would be made (check_vma_flags()). */
+	return space_write(space, addr, &now, 1) ? NULL : "lies in memory that is shared and not writable there";
 }
 
 int space_check(const struct space *space, const struct arming *arming, struct err *err)

@@ -42,6 +42,7 @@ struct space {
 	bool is_blind; /* one of these is for good */
 	struct breakpoint breakpoints[WATCHES_MAX];
 	size_t n_breakpoints;
+	uint64_t generation; /* of the breakpoints: how often they were set */
 	bool is_noted; /* safety knows them */
 	uint64_t *gone; /* addresses of breakpoints that there were once */
 	size_t n_gone;

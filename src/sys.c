@@ -333,6 +333,14 @@ static ssize_t read_shut(pid_t pid, const struct iovec *local, const struct iove
 	return sum ? sum : -EFAULT;
 }
 
+ssize_t sys_memory_read_allowed(pid_t pid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 {
 	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};

@@ -84,6 +84,9 @@ bool space_was_shut(const struct space *space, uint64_t addr, bool is_code);
 /* Do these bytes lie in, or next to, mappings that have shut pages? */
 bool space_is_near(const struct space *space, uint64_t addr, uint64_t len);
 
+/* Are its pages all shut now? */
+bool space_is_closed(const struct space *space);
+
 /* Does the program's own protection allow it (HIT_READ, HIT_WRITE, HIT_EXECUTE)? As far as shut pages are concerned. */
 bool space_allows(const struct space *space, uint64_t addr, uint64_t len, unsigned kind);
 
@@ -123,6 +126,8 @@ size_t space_peek(const struct space *space, uint64_t addr, void *out, size_t le
 uint64_t space_breakpoint(const struct space *space, uint64_t addr);
 /* Was there one, and is the program's own code there again? A thread may have run into it just before. */
 bool space_was_breakpoint(const struct space *space, uint64_t addr);
+/* A number that changes when the breakpoints do: from then on a thread runs once, at most, into one that is gone. */
+uint64_t space_breakpoints_generation(const struct space *space);
 /* Of len bytes that were read at addr, those that are breakpoints become the program's own. */
 void space_code_mend(const struct space *space, uint64_t addr, unsigned char *bytes, size_t len);
 /* Take them out of the code, or put them in again. */

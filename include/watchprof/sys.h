@@ -96,6 +96,9 @@ pid_t sys_wait_told(uint64_t timeout_ns);
  * len where a page is missing, or a negative errno if none was. */
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len);
 
+/* The same, only where the process itself may read: not what PROT_NONE protects. */
+ssize_t sys_memory_read_allowed(pid_t pid, uint64_t addr, void *out, size_t len);
+
 /* The same the other way round: only where the process itself may write. */
 ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len);
 

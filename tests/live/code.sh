@@ -109,4 +109,49 @@ for first in add load push sub endbr test jump divide $([ $ENGINE != page ] || e
 100 first_test"
 	[ $ENGINE != page ] || [ $first = divide ] || is "first_$first: no step" "$(field "$tmp/report" stepped)" 0
 done
+
+# own NAME WATCH...: firsts_own NAME, watched.
+own() {
+	name=$1
+	shift
+	target "$BIN/firsts_own" "$name"
+	attach "$@"
+	go
+	is "$name: the program does what it does" $? 7
+	wait "$prof"
+}
+
+own protected -e load:x
+is "protected: each call once" "$(rows "$tmp/report" load:x)" "50 load"
+own guarded -e load:x
+is "guarded: each call once" "$(rows "$tmp/report" load:x)" "50 load"
+own locked -e down:x
+is "locked: each call" "$(rows "$tmp/report" down:x)" "2000 down"
+own patched -e patched:x -e v:w
+is "patched: the new code is what runs" "$(rows "$tmp/report" v:w)" "50 patched"
+own loop -e turned:x
+is "loop: each turn" "$(rows "$tmp/report" turned:x | awk '{ n += $1 } END { print n }')" 50
+target "$BIN/firsts_own" protected
+attach --control="$tmp/socket" -e load:x -e v:w
+is "a watch is cleared" "$("$BIN/ask" "$tmp/socket" "clear load:---" 9>&-)" '{"ok":true}'
+go
+is "protected, where a watch was: the program does what it does" $? 7
+wait "$prof"
+launch -e _start:x -- "$BIN/two-static"
+is "a program's first instruction" "$(total "$tmp/report" _start:x)" 1
+target "$BIN/firsts_own" shared
+address=$(said ready)
+if [ $ENGINE = page ]; then
+	"$WATCHPROF" -q --report -p "$target" -e "$address:x" 2>"$tmp/refused"
+	is "shared code that cannot be written is refused" $? 125
+	matches "and it is said why" "$(cat "$tmp/refused")" "*$address:x: *shared and not writable*"
+	go
+	is "shared: and it goes on" $? 7
+else
+	attach -e "$address:x"
+	go
+	is "shared: the program does what it does" $? 7
+	wait "$prof"
+	is "shared: each call" "$(total "$tmp/report" "$address:x")" 50
+fi
 done_testing

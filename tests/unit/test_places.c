@@ -247,7 +247,13 @@ static void test_plan(void **state)
 	assert_int_equal(space_plan(&arming, &err), 0);
 	arming.n = IMAGE_MOVED + 1;
 	assert_int_equal(space_plan(&arming, &err), -1);
-	assert_string_equal(err.text, "tv:x: a thread-local variable; there are more than 62 watches");
+	assert_string_equal(err.text, "tv:x: code or a thread-local variable; there are more than 62 watches");
+	/* The bits of the two above are the engine's, where there are breakpoints. */
+	arming.modules = NULL;
+	assert_int_equal(space_plan(&arming, &err), 0);
+	own[0] = (struct span){0x10, 1, ACCESS_EXECUTE};
+	assert_int_equal(space_plan(&arming, &err), -1);
+	assert_string_equal(err.text, "tv:x: code or a thread-local variable; there are more than 62 watches");
 }
 
 int main(void)
