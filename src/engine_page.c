@@ -427,7 +427,7 @@ static bool is_due(struct engine *engine, struct thread *thread, const struct us
 {
 	const struct page_thread *own = page_thread(engine, thread);
 
-	return own->due_at == regs->rip && own->due_sp == regs->rsp;
+	return !own->is_due_aside && own->due_at == regs->rip && own->due_sp == regs->rsp;
 }
 
 /* A SIGSEGV of a breakpoint; with a hit to be reported. */

@@ -519,6 +519,15 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 		call_lift(engine, process, thread, &plan);
 }
 
+/* A handler is over: the thread stands where the signal came, at a breakpoint that it was counted at, maybe. */
+static void due_return(pid_t tid, struct page_thread *own)
+{
+	struct user_regs_struct regs;
+
+	if (sys_regs_get(tid, &regs) == 0 && regs.rip == own->due_at && regs.rsp == own->due_sp)
+		own->is_due_aside = false;
+}
+
 void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
 	struct page_thread *own = page_thread(engine, event->thread);
@@ -533,6 +542,8 @@ void page_call_take(struct engine *engine, struct process *process, const struct
 		call_begin(engine, process, event->thread);
 		break;
 	case SYS_CALL_EXIT:
+		if (own->is_due_aside && own->nr == SYS_rt_sigreturn)
+			due_return(event->tid, own);
 		call_end(engine, process, event->thread, result);
 		break;
 	case SYS_CALL_NONE:

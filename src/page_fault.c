@@ -477,6 +477,7 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 	}
 	own->due_at = fault.regs.rip;
 	own->due_sp = fault.regs.rsp;
+	own->is_due_aside = false;
 	if (!fault_is_foreign(&fault)) {
 		times = fault_run(engine, process, &fault, &target, &event, hit, &is_done);
 	} else {

@@ -50,6 +50,7 @@ struct page_thread {
 	uint64_t thread_pointer;    /* when thread-local variables were looked up; 0: they were not */
 	bool is_partial;	    /* it has none of one, and nothing tells when it gets it */
 	uint64_t due_at, due_sp;    /* it has been counted at this breakpoint, and has not run on; 0: none */
+	bool is_due_aside;	    /* a handler has begun since: it has been counted if that returns there, not if it comes anew */
 	bool is_protected;	    /* the instruction at the breakpoint has raised a general protection fault itself, which comes next */
 	uint64_t gone_at, gone_in;  /* it ran into this breakpoint that was gone, and in which generation of them; 0: none */
 	struct sys_rseq rseq;	    /* that was withdrawn, as its page is shut; addr 0: none was */

@@ -143,6 +143,7 @@ void page_signal_take(struct engine *engine, struct process *process, const stru
 	}
 	if (tracee_step(engine->tracees, event->thread, event->sig)) {
 		own = page_thread(engine, event->thread);
+		own->is_due_aside = own->due_at != 0;
 		if (own->is_segv_blocked)
 			frame_mask_set(space, event->tid);
 		if (space_is_armed(space))

@@ -343,12 +343,10 @@ ssize_t sys_memory_read_allowed(pid_t pid, uint64_t addr, void *out, size_t len)
 
 ssize_t sys_memory_read(pid_t pid, uint64_t addr, void *out, size_t len)
 {
-	struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	const struct iovec local = {out, len}, remote = {(void *)(uintptr_t)addr, len};
+	ssize_t n = sys_memory_read_allowed(pid, addr, out, len);
 
-	if (n < 0 && errno == EFAULT)
-		return read_shut(pid, &local, &remote, 1);
-	return n < 0 ? -errno : n;
+	return n == -EFAULT ? read_shut(pid, &local, &remote, 1) : n;
 }
 
 ssize_t sys_memory_write(pid_t pid, uint64_t addr, const void *data, size_t len)

@@ -123,6 +123,8 @@ own() {
 
 own protected -e load:x
 is "protected: each call once" "$(rows "$tmp/report" load:x)" "50 load"
+own jumped -e load:x
+is "jumped: each call once" "$(rows "$tmp/report" load:x)" "51 load"
 own guarded -e load:x
 is "guarded: each call once" "$(rows "$tmp/report" load:x)" "50 load"
 own locked -e down:x

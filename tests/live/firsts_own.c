@@ -1,5 +1,6 @@
 /* firsts_own: functions whose first instruction is one that a tracer must leave as it is. Ends with 7 if the program saw what it should.
  *   protected  raises a general protection fault, and runs after the handler has mended a register
+ *   jumped     the same, and the handler jumps elsewhere
  *   guarded    loads from a page that cannot be read, which the handler opens
  *   locked     counts down with a lock, while another thread counts up
  *   patched    is replaced by other code, which writes v
@@ -8,6 +9,7 @@
 #include "handshake.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,6 +49,16 @@ static void protection(int sig, siginfo_t *info, void *context)
 	at->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&good;
 }
 
+static sigjmp_buf above;
+
+static void jump(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	handled += info->si_code == SI_KERNEL;
+	siglongjmp(above, 1);
+}
+
 static void guard(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
@@ -69,6 +81,16 @@ static bool run_protected(void)
 	for (int i = 0; i < TIMES; i++)
 		sum += load(NOWHERE);
 	return handled == TIMES && sum == 5 * TIMES;
+}
+
+static bool run_jumped(void)
+{
+	handle(jump);
+	for (volatile int i = 0; i < TIMES; i++) {
+		if (sigsetjmp(above, 1) == 0)
+			load(NOWHERE);
+	}
+	return handled == TIMES && load(&good) == 5;
 }
 
 static bool run_guarded(void)
@@ -141,7 +163,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		bool (*run)(void);
-	} runs[] = {{"protected", run_protected}, {"guarded", run_guarded}, {"locked", run_locked}, {"patched", run_patched}, {"loop", run_loop}};
+	} runs[] = {{"protected", run_protected}, {"jumped", run_jumped}, {"guarded", run_guarded}, {"locked", run_locked}, {"patched", run_patched}, {"loop", run_loop}};
 	long (*shared)(void) = shared_map();
 	bool is_early = argc > 2 && strcmp(argv[2], "early") == 0; /* the handler is there before anybody watches */
 	bool is_right = argc > 1 && strcmp(argv[1], "shared") == 0;
