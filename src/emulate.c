@@ -152,7 +152,7 @@ HIT_PATH static enum emulate_result run_begin(struct emulate_run *run, const uns
 	struct emulate_outcome *out = run->out;
 
 	out->length = out->element = 0;
-	out->is_known = out->is_under_way = out->is_backwards = false;
+	out->is_known = out->is_repeated = out->is_under_way = out->is_backwards = false;
 	out->n_accesses = 0;
 	out->n_iterations = 1;
 	run->loaded = LEVEL_NONE;

@@ -101,6 +101,7 @@ HIT_PATH enum emulate_result emulate_pieces(struct emulate_run *run)
 {
 	const struct emulate_plan *plan = run->plan;
 
+	run->out->is_repeated = plan->is_repeated;
 	run->out->is_known = plan->way != WAY_STEP || !plan->is_repeated;
 	if (plan->way >= WAY_MOVS) {
 		emulate_string_pieces(run);

@@ -238,11 +238,22 @@ static void rseq_take(const struct space *space, struct thread *thread, struct p
 	thread_status_set(thread, status);
 }
 
+/* A handler is over: the thread stands where the signal came, at a breakpoint that it was counted at, maybe. */
+static void due_return(pid_t tid, struct page_thread *own)
+{
+	struct user_regs_struct regs;
+
+	if (sys_regs_get(tid, &regs) == 0 && regs.rip == own->due_at && regs.rsp == own->due_sp)
+		own->is_due_aside = false;
+}
+
 static void call_end(struct engine *engine, struct process *process, struct thread *thread, int64_t result)
 {
 	struct page_thread *own = page_thread(engine, thread);
 
 	own->is_in_call = thread_mark(thread)->is_spared = false;
+	if (own->is_due_aside && own->nr == SYS_rt_sigreturn)
+		due_return(own->tid, own);
 	if (result == -EINTR)
 		syscall_restart(own->tid); /* our interrupt; or a signal, and then the kernel sees to it */
 	if (result == -EFAULT && own->is_handed_over)
@@ -519,15 +530,6 @@ static void call_begin(struct engine *engine, struct process *process, struct th
 		call_lift(engine, process, thread, &plan);
 }
 
-/* A handler is over: the thread stands where the signal came, at a breakpoint that it was counted at, maybe. */
-static void due_return(pid_t tid, struct page_thread *own)
-{
-	struct user_regs_struct regs;
-
-	if (sys_regs_get(tid, &regs) == 0 && regs.rip == own->due_at && regs.rsp == own->due_sp)
-		own->is_due_aside = false;
-}
-
 void page_call_take(struct engine *engine, struct process *process, const struct tracee_event *event)
 {
 	struct page_thread *own = page_thread(engine, event->thread);
@@ -542,8 +544,6 @@ void page_call_take(struct engine *engine, struct process *process, const struct
 		call_begin(engine, process, event->thread);
 		break;
 	case SYS_CALL_EXIT:
-		if (own->is_due_aside && own->nr == SYS_rt_sigreturn)
-			due_return(event->tid, own);
 		call_end(engine, process, event->thread, result);
 		break;
 	case SYS_CALL_NONE:

@@ -340,7 +340,7 @@ HIT_PATH static bool fault_is_atomic(const struct fault *fault)
 	const struct emulate_outcome *out = &fault->outcome;
 	bool is_closed = space_is_closed(fault->space);
 
-	if (!fault->is_at_breakpoint && !is_closed)
+	if (!fault->is_at_breakpoint && !is_closed && !out->element)
 		return false;
 	for (size_t i = 0; i < out->n_accesses; i++) {
 		const struct emulate_access *access = &out->accesses[i];
@@ -369,7 +369,7 @@ HIT_PATH static bool fault_complete(struct engine *engine, struct fault *fault, 
 	fault->last.len = 0;
 	fault->is_stepped = fault_step(engine, fault, thread);
 	if (fault->is_stepped && sys_regs_get(fault->tid, &regs) == 0)
-		fault->outcome.is_under_way = fault->outcome.element && regs.rip == fault->regs.rip;
+		fault->outcome.is_under_way = fault->outcome.is_repeated && regs.rip == fault->regs.rip;
 	return fault->is_stepped;
 }
 
@@ -466,6 +466,7 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 	struct page_thread *own = page_thread(engine, thread);
 	struct emulate_target target;
 	struct fault fault;
+	const struct page_thread former = *own;
 	uint32_t times = 0;
 	bool is_done = false;
 
@@ -484,8 +485,11 @@ bool page_breakpoint_pass(struct engine *engine, struct process *process, struct
 		is_done = fault.is_stepped = fault_step(engine, &fault, thread);
 		fault_end(engine, process, &fault, &event);
 	}
-	if (is_done && !fault.outcome.is_under_way) /* of a rep, it comes again */
-		own->due_at = 0;
+	if (is_done && !fault.outcome.is_under_way) { /* of a rep, it comes again */
+		own->is_due_aside = former.is_due_aside && (former.due_at != own->due_at || former.due_sp != own->due_sp);
+		own->due_at = own->is_due_aside ? former.due_at : 0;
+		own->due_sp = former.due_sp;
+	}
 	own->is_protected = !is_done && fault_is_protected(&fault, thread);
 	return times > 0;
 }

@@ -774,7 +774,7 @@ void space_forget(struct space *space)
 {
 	/* A child by vfork may run on in the memory of a process that has ended, or runs another program. */
 	if (space->users > 1)
-		space_breakpoints_out(space);
+		space_breakpoints_end(space);
 	agent_end(space, agent_forget);
 	gap_note(space, false);
 	space->n_pages = 0;

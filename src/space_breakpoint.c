@@ -154,13 +154,18 @@ bool breakpoints_any(const struct arming *arming)
 	return is_any;
 }
 
-void space_breakpoints_set(struct space *space, const struct arming *arming)
+void space_breakpoints_end(struct space *space)
 {
 	space_breakpoints_out(space);
 	gone_note(space);
 	space->generation++;
 	space->n_breakpoints = 0;
 	space->is_noted = false;
+}
+
+void space_breakpoints_set(struct space *space, const struct arming *arming)
+{
+	space_breakpoints_end(space);
 	for (size_t i = 0; i < arming->n; i++) {
 		if (arming->spans[i].len && arming->spans[i].access == ACCESS_EXECUTE && !(arming->off >> i & 1))
 			breakpoint_add(space, arming->spans[i].addr, 1ULL << i);

@@ -65,6 +65,9 @@ uint8_t map_protection(const struct procfs_map *map);
 /* Has an arming any? */
 bool breakpoints_any(const struct arming *arming);
 
+/* Have no breakpoints any more. */
+void space_breakpoints_end(struct space *space);
+
 /* Have the breakpoints of an arming in the code, and no others. */
 void space_breakpoints_set(struct space *space, const struct arming *arming);
 

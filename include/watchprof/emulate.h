@@ -39,6 +39,7 @@ struct emulate_access {
 struct emulate_outcome {
 	uint8_t length;	       /* of the instruction, in bytes; 0: these bytes are none */
 	bool is_known;	       /* accesses is all that it touches; false: it may touch less, or more, than they say */
+	bool is_repeated;      /* a string instruction with a prefix that repeats it */
 	bool is_under_way;     /* a rep that is not at its end: rip is still at it */
 	bool is_backwards;     /* a string instruction with DF set */
 	uint8_t element;       /* of a string instruction: bytes for one iteration; 0: it is none */

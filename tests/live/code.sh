@@ -123,6 +123,9 @@ own() {
 
 own protected -e load:x
 is "protected: each call once" "$(rows "$tmp/report" load:x)" "50 load"
+own protected -e load:x -e protection:x
+is "protected, and its handler: each call once" "$(rows "$tmp/report" load:x; rows "$tmp/report" protection:x)" "50 load
+50 protection"
 own jumped -e load:x
 is "jumped: each call once" "$(rows "$tmp/report" load:x)" "51 load"
 own guarded -e load:x

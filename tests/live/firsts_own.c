@@ -80,7 +80,8 @@ static bool run_protected(void)
 
 	for (int i = 0; i < TIMES; i++)
 		sum += load(NOWHERE);
-	return handled == TIMES && sum == 5 * TIMES;
+	down(&counter);
+	return handled == TIMES && sum == 5 * TIMES && counter == -1;
 }
 
 static bool run_jumped(void)

@@ -152,7 +152,7 @@ until_true nothing_left_over
 ok $? "no process of watchprof is left"
 # An instruction that raises a general protection fault of its own, as hlt does, where both processes left a breakpoint.
 target "$BIN/firsts_own" protected early
-attach -e load:x -e v:w
+attach -e load:x -e down:x -e v:w
 kill -9 "$prof"
 worker_kill
 until_true untraced "$target"
