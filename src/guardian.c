@@ -120,14 +120,20 @@ static _Noreturn void guard_end(const struct guard *guard, int status)
 	_exit(sig ? 128 + sig : WEXITSTATUS(status));
 }
 
+/* What the terminal sent, it sent to the worker as well; but that it is gone, to the leader of a session alone
+ * (tty_signal_session_leader() in the kernel). */
+static bool is_everybodys(const struct signalfd_siginfo *info)
+{
+	return info->ssi_code == SI_KERNEL && (info->ssi_signo != SIGHUP || getsid(0) != getpid());
+}
+
 /* Hand on the signals that were sent to this process alone. */
 static void guard_hear(struct guard *guard)
 {
 	struct signalfd_siginfo info;
 
 	while (read(guard->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		/* What the terminal sent, it sent to the worker as well. */
-		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
+		if (info.ssi_signo != SIGCHLD && !is_everybodys(&info))
 			sys_kill(guard->worker, (int)info.ssi_signo);
 	}
 }

@@ -16,6 +16,10 @@ shown() {
 	tm capture-pane -p -t t | grep -q -e "$1"
 }
 
+hung_shown() {
+	tm capture-pane -p -t h | grep -q -e "$1"
+}
+
 not_shown() {
 	! shown "$1"
 }
@@ -250,6 +254,19 @@ go
 is "the target lives" $? 7
 tm respawn-pane -k -t t "PS1='\$ ' sh"
 settings before
+
+# --- a terminal that goes, with nobody in it but watchprof ---
+over() {
+	[ -s "$tmp/hangup" ] && nothing_left_over
+}
+mkfifo "$tmp/hold"
+exec 8<>"$tmp/hold"
+tm new-session -d -s h -x 100 -y 24 "$WATCHPROF --stdin=$tmp/hold --report=tsv -o $tmp/hangup -e counter:w -- $BIN/two wait"
+until_true hung_shown ready
+tm kill-session -t h
+until_true over
+exec 8>&-
+is "the terminal is gone: the run ends, and its report is there" "$(field "$tmp/hangup" end | cut -d' ' -f1-3)" "the target was"
 
 # --- terminals ---
 # without WORD SETTING NAME: a run without a live screen; what it says of that, as the report may be longer than the screen.
